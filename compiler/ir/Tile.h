@@ -1,0 +1,27 @@
+// The tile dialect in C++: see Tile.td for what each operation means.
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "compiler/ir/TileDialect.h.inc"
+#include "compiler/ir/TileEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "compiler/ir/TileTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "compiler/ir/TileOps.h.inc"
+
+namespace sectile::ir {
+
+/// Loads the dialects that a traced kernel uses: tile, arith, math, scf.
+void registerTileDialects(mlir::DialectRegistry &registry);
+
+} // namespace sectile::ir

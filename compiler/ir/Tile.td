@@ -1,0 +1,235 @@
+// The tile dialect: what a kernel computes. Values are immutable tensors of static shape and scalars; arithmetic
+// is arith and math on them, control flow is scf. The interpreter (compiler/interpret) defines every operation.
+#ifndef SECTILE_IR_TILE_TD
+#define SECTILE_IR_TILE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/CommonTypeConstraints.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::sectile::ir";
+  let summary = "What a kernel computes, on immutable tiles";
+  let useDefaultTypePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let hasConstantMaterializer = 1;
+}
+
+//===-- types -------------------------------------------------------------------------------------------------------===//
+
+def Tile_Element : AnyTypeOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, I32, I1], "tile element type">;
+def Tile_Tensor : StaticShapeTensorOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, I32, I1]>;
+def Tile_ScalarOrTensor : AnyTypeOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, I32, I1, Tile_Tensor], "scalar or tile">;
+defvar Tile_Index = I32;
+
+def Tile_ViewType : TypeDef<Tile_Dialect, "View"> {
+  let mnemonic = "view";
+  let summary = "an array in memory with run-time sizes and strides";
+  let description = [{
+    `!tile.view<4xbf16>`: base address, four sizes and four strides in elements. Sizes and indices are i32; strides and
+    element offsets are 64-bit: every lowering extends an index to i64 before it multiplies it with a stride.
+  }];
+  let parameters = (ins "int64_t":$rank, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+//===-- kernel ------------------------------------------------------------------------------------------------------===//
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
+def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, OpAsmOpInterface, SingleBlock]> {
+  let summary = "a kernel: the program of one point of the grid";
+  let description = [{
+    Arguments are views and f32/i32 scalars. Argument attributes: `tile.name` (string), `tile.access` ("input",
+    "output", "inout", "scalar"); facts that a launch guarantees: `tile.unit_stride` (the last dimension's stride is 1).
+
+    Example:
+    ```mlir
+    tile.kernel @copy(%x: !tile.view<1xf32>, %y: !tile.view<1xf32>) {
+      %p = tile.program 0
+      %c64 = arith.constant 64 : i32
+      %i = arith.muli %p, %c64 : i32
+      %t = tile.load %x[%i] : !tile.view<1xf32> -> tensor<64xf32>
+      tile.store %t, %y[%i] : tensor<64xf32>, !tile.view<1xf32>
+      tile.return
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+                   OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type)>];
+  let extraClassDeclaration = [{
+    ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "the end of a kernel";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_ProgramOp : Tile_Op<"program", [Pure]> {
+  let summary = "the index of this program along a grid axis (0, 1 or 2)";
+  let arguments = (ins I32Attr:$axis);
+  let results = (outs Tile_Index:$result);
+  let assemblyFormat = "$axis attr-dict";
+  let builders = [OpBuilder<(ins "int32_t":$axis), [{
+    build($_builder, $_state, $_builder.getI32Type(), axis);
+  }]>];
+  let hasVerifier = 1;
+}
+
+//===-- memory ------------------------------------------------------------------------------------------------------===//
+
+def Tile_DimOp : Tile_Op<"dim", [Pure]> {
+  let summary = "the size of a view's dimension";
+  let arguments = (ins Tile_ViewType:$view, I32Attr:$axis);
+  let results = (outs Tile_Index:$result);
+  let assemblyFormat = "$view `,` $axis attr-dict `:` type($view)";
+  let hasVerifier = 1;
+}
+
+def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
+  let summary = "reads a tile from a view";
+  let description = [{
+    One index a dimension, in elements. A result of rank r covers the last r dimensions, starting at the indices;
+    the leading dimensions are indexed only. Elements outside the view (before 0 or past the size, in any dimension)
+    read as `padding` (default 0) and touch no memory.
+
+    Example: `%t = tile.load %k[%b, %h, %j, %c0] pad 1.0 : !tile.view<4xf32> -> tensor<64x128xf32>`
+  }];
+  let arguments = (ins Tile_ViewType:$view, Variadic<Tile_Index>:$indices, OptionalAttr<TypedAttrInterface>:$padding);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$view `[` $indices `]` (`pad` $padding^)? attr-dict `:` type($view) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "writes a tile to a view; elements outside the view are dropped";
+  let arguments = (ins Tile_Tensor:$value, Tile_ViewType:$view, Variadic<Tile_Index>:$indices);
+  let assemblyFormat = "$value `,` $view `[` $indices `]` attr-dict `:` type($value) `,` type($view)";
+  let hasVerifier = 1;
+}
+
+def Tile_AtomicAddOp : Tile_Op<"atomic_add", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "adds a tile (f32 or i32) to a view, each element atomically; elements outside are dropped";
+  let arguments = (ins Tile_Tensor:$value, Tile_ViewType:$view, Variadic<Tile_Index>:$indices);
+  let assemblyFormat = "$value `,` $view `[` $indices `]` attr-dict `:` type($value) `,` type($view)";
+  let hasVerifier = 1;
+}
+
+//===-- shape -------------------------------------------------------------------------------------------------------===//
+
+def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
+  let summary = "0, 1, …, n-1";
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_SplatOp : Tile_Op<"splat", [Pure, TypesMatchWith<"the scalar has the tile's element type", "result", "value",
+    "::llvm::cast<::mlir::TensorType>($_self).getElementType()">]> {
+  let summary = "a tile filled with a scalar";
+  let arguments = (ins Tile_Element:$value);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "stretches dimensions of size 1";
+  let description = [{Operand and result have one rank; each operand dimension equals the result's or is 1.}];
+  let arguments = (ins Tile_Tensor:$source);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
+  let summary = "the same elements in row-major order under another shape";
+  let arguments = (ins Tile_Tensor:$source);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
+  let summary = "permutes dimensions: result dimension i is source dimension order[i]";
+  let arguments = (ins Tile_Tensor:$source, DenseI64ArrayAttr:$order);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$source $order attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+//===-- compute -----------------------------------------------------------------------------------------------------===//
+
+def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are combined", [
+  I32EnumAttrCase<"max", 0>, I32EnumAttrCase<"min", 1>, I32EnumAttrCase<"sum", 2>]> {
+  let cppNamespace = "::sectile::ir";
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+  let summary = "combines the elements along an axis, which keeps size 1";
+  let description = [{
+    `max` and `min` pass over NaN (the result is NaN when all are). `sum` adds in any order; f16 and bf16 accumulate in f32
+    and round once. f32, f16, bf16 and i32.
+
+    Example: `%m = tile.reduce max %s axis 1 : tensor<64x128xf32> -> tensor<64x1xf32>`
+  }];
+  let arguments = (ins Tile_ReduceKind:$kind, Tile_Tensor:$source, I32Attr:$axis);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$kind $source `axis` $axis attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
+  let summary = "matrix product plus accumulator: [m,k] x [k,n] + [m,n]";
+  let description = [{
+    Operands are floats of any type, also of two; products and sums are in f32, in any order and association.
+
+    Example: `%r = tile.dot %p, %v, %acc : tensor<64x128xbf16>, tensor<128x64xbf16>, tensor<64x64xf32>`
+  }];
+  let arguments = (ins Tile_Tensor:$a, Tile_Tensor:$b, Tile_Tensor:$accumulator);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$a `,` $b `,` $accumulator attr-dict `:` type($a) `,` type($b) `,` type($accumulator)";
+  let hasVerifier = 1;
+}
+
+def Tile_CastOp : Tile_Op<"cast", [Pure]> {
+  let summary = "converts elements to another type";
+  let description = [{
+    To a narrower float: to nearest even; f8 saturates to the largest finite value, NaN stays NaN. Float to i32: toward zero,
+    saturating, NaN gives 0. i32 to float: to nearest even. i1: 0 or 1. To i1: `!= 0` (NaN is true).
+  }];
+  let arguments = (ins Tile_ScalarOrTensor:$source);
+  let results = (outs Tile_ScalarOrTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+#endif // SECTILE_IR_TILE_TD

@@ -1,0 +1,76 @@
+// Attention: out = softmax(mask(modify(scale * q k^T))) v, for every query row, exactly, without storing the scores.
+//
+// Shapes (sizes in elements; every tensor carries its own four strides, any value including 0):
+//   q    (batch, seqlenQ, headsQ,  headDim)     1 <= headDim, headDimV <= 576
+//   k    (batch, seqlenK, headsKv, headDim)     headsQ % headsKv == 0; query head h reads head h / (headsQ/headsKv)
+//   v    (batch, seqlenK, headsKv, headDimV)
+//   out  (batch, seqlenQ, headsQ,  headDimV)    q, k, v and out have one type: f32, f16 or bf16
+//   lse  (batch, headsQ, seqlenQ) f32           natural logarithm of the sum of exp(score), optional
+//
+// With d = seqlenK - seqlenQ (or 0 when the mask is top-left aligned), score of query i and key j:
+//   s = scale * (q_i . k_j);  s = softcap * tanh(s / softcap);  s += bias;  s -= slope * |i + seqlenK - seqlenQ - j|;
+//   s = the user's modifier of s
+// Key j is visible to query i when  i + d - left <= j <= i + d + right  (causal: right = 0),  j < keyLengths[batch],
+// and the user's predicate holds. A row that sees no key gives out = 0 and lse = -inf. Lengths of 0 are legal.
+#pragma once
+
+#include "sectile/Session.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace sectile {
+
+/// Where on the score matrix a user's function is called: i32 tiles that broadcast to the score tile.
+struct ScorePosition {
+  tile::Tile batch, head; ///< scalars; `head` is the query head
+  tile::Tile query, key;  ///< [rows, 1] and [1, columns]: i and j above
+  tile::Tile seqlenQ, seqlenK;
+  Trace &trace;
+};
+
+/// Changes a tile of scores (f32, after scale, softcap, bias and ALiBi, before the mask).
+using ScoreModifier = tile::Tile (*)(const tile::Tile &score, const ScorePosition &at);
+/// Says which keys are visible (i1, broadcasts to the score tile), in conjunction with the other masks.
+using MaskPredicate = tile::Tile (*)(const ScorePosition &at);
+
+enum class MaskAlignment : uint8_t { bottomRight, topLeft };
+
+/// Everything that shapes the result. An option that cannot be honoured is refused by name, never ignored.
+struct AttentionOptions {
+  std::optional<float> scale;  ///< default headDim^-0.5; any finite number
+  bool causal = false;         ///< windowRight = 0 (a windowRight other than -1 or 0 is then refused)
+  MaskAlignment alignment = MaskAlignment::bottomRight; ///< of causal and windows
+  int64_t windowLeft = -1;     ///< keys visible to the left of the diagonal, inclusive; -1: all
+  int64_t windowRight = -1;    ///< to the right
+  float softcap = 0;           ///< > 0 caps scores; 0: none
+  std::optional<ArrayView> alibiSlopes; ///< f32, (headsQ) or (batch, headsQ)
+  std::optional<ArrayView> bias;        ///< f32 or q's type, (batch, headsQ, seqlenQ, seqlenK); stride 0 broadcasts
+  std::optional<ArrayView> sink;        ///< f32, (headsQ): a score that takes part in the softmax and has no value;
+                                        ///< lse includes it, and a row that sees no key has lse = sink
+  std::optional<ArrayView> keyLengths;  ///< i32, (batch): keys at or past it are invisible; 0 <= length <= seqlenK
+  float dropout = 0;           ///< probability in [0, 1) that a weight is dropped; the others are scaled by 1/(1-p)
+  uint64_t seed = 0, offset = 0; ///< of the Philox stream; the mask depends on (seed, offset, batch, head, i, j) only
+  ScoreModifier scoreModifier = nullptr;
+  MaskPredicate maskPredicate = nullptr;
+};
+
+/// Runs attention forward. `lse` may be absent. Throws UserError, naming the tensor or option and the rule, before
+/// anything is written. Workspace: none.
+void attentionForward(Session &session, const Stream &stream, const ArrayView &q, const ArrayView &k,
+                      const ArrayView &v, const ArrayView &out, const std::optional<ArrayView> &lse,
+                      const AttentionOptions &options = {}, const Schedule &schedule = {});
+
+/// Compiles what the call above would run, without running it.
+std::shared_ptr<const Executable> prepareAttentionForward(Session &session, const ArrayView &q, const ArrayView &k,
+                                                          const ArrayView &v, const ArrayView &out,
+                                                          const std::optional<ArrayView> &lse,
+                                                          const AttentionOptions &options = {},
+                                                          const Schedule &schedule = {});
+
+/// Whether dropout keeps the weight of (batch, head, query, key): true with probability 1 - p. The kernel on every
+/// target agrees with this function bit for bit.
+bool dropoutKeeps(uint64_t seed, uint64_t offset, float dropout, int64_t batch, int64_t head, int64_t query,
+                  int64_t key);
+
+} // namespace sectile

@@ -1,0 +1,35 @@
+// What a session is told at its creation.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace sectile {
+
+/// Plain values; nothing else configures a session. Only fromEnvironment() reads the environment.
+struct Options {
+  /// "cpu" (the host's own processor), "cpu:<name>" (an LLVM processor name, for compiling only), "interpret".
+  /// Empty: the best one found.
+  std::string target;
+  /// 0: recorded result, else shipped table, else heuristic; 1: tune on a miss; 2: tune anew.
+  enum class Autotune { off, on, force } autotune = Autotune::off;
+  /// A directory, "off" (memory only), or empty: `$XDG_CACHE_HOME/sectile`, else `$HOME/.cache/sectile`, else a private
+  /// temporary directory, else memory, each step down logged once.
+  std::string cache;
+  /// `dir[:kernel-glob]`: every stage of every compiled kernel goes there. Empty: none.
+  std::string dump;
+  /// A directory of edited stages, laid out as a dump, which replace what the compiler would have produced. Empty: none.
+  std::string overrides;
+  /// 0: errors only, 1: warnings, 2: compilations and cache traffic, 3: every launch.
+  int logLevel = 1;
+  /// Where log lines go; stderr when empty. Called from any thread, one call at a time.
+  std::function<void(int level, const std::string &line)> log;
+  /// Host threads that share a grid; 0: as many as the process may run on.
+  int threads = 0;
+
+  /// SECTILE_TARGET, SECTILE_AUTOTUNE, SECTILE_CACHE, SECTILE_DUMP, SECTILE_OVERRIDE, SECTILE_LOG. A malformed value, or a
+  /// variable that begins with SECTILE_ and is not one of these, throws UserError naming it and what is legal.
+  static Options fromEnvironment();
+};
+
+} // namespace sectile
