@@ -43,6 +43,7 @@ endif()
 function(sectile_library name)
   add_library(${name} OBJECT ${ARGN})
   target_link_libraries(${name} PRIVATE sectile_flags)
+  add_dependencies(${name} SectileTileIncGen)
   set_property(GLOBAL APPEND PROPERTY SECTILE_LIBRARIES ${name})
 endfunction()
 
