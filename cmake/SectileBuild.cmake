@@ -1,4 +1,4 @@
-# Compiler flags, LLVM and MLIR, and the two functions that every folder uses.
+# Compiler flags and the functions that every folder uses.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -8,49 +8,57 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
+include(GNUInstallDirs)
 
+# ccache sees paths relative to the build folder, so that several build folders and clones share what they compiled.
 find_program(SECTILE_CCACHE ccache)
 if(SECTILE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${SECTILE_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${SECTILE_CCACHE})
 endif()
 
-set(MLIR_DIR /usr/lib/llvm-22/lib/cmake/mlir CACHE PATH "The folder of MLIRConfig.cmake, from LLVM/MLIR 22")
-find_package(MLIR REQUIRED CONFIG)
-if(NOT LLVM_VERSION_MAJOR EQUAL 22)
-  message(FATAL_ERROR "Sectile needs LLVM/MLIR 22, found ${LLVM_VERSION} in ${MLIR_DIR}: set -DMLIR_DIR=<prefix>/lib/cmake/mlir")
-endif()
-list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
-include(TableGen)
-include(AddLLVM)
-include(AddMLIR)
+include(SectileLlvm) # sectile_llvm
 find_package(Threads REQUIRED)
 
 # The interfaces that all our targets share: warnings for our code, system includes for theirs.
 add_library(sectile_flags INTERFACE)
-target_compile_options(sectile_flags INTERFACE -Wall -Wextra $<$<BOOL:${SECTILE_WERROR}>:-Werror>)
+target_compile_options(sectile_flags INTERFACE -Wall -Wextra -fvisibility-inlines-hidden
+                                               $<$<BOOL:${SECTILE_WERROR}>:-Werror>)
 target_include_directories(sectile_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(sectile_flags SYSTEM INTERFACE ${PROJECT_BINARY_DIR} ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 if(SECTILE_SANITIZE)
-  target_compile_options(sectile_flags INTERFACE -fsanitize=${SECTILE_SANITIZE} -fno-omit-frame-pointer)
+  # LLVM and libstdc++ are not instrumented: vptr and function checks would report their objects.
+  target_compile_options(sectile_flags INTERFACE -fsanitize=${SECTILE_SANITIZE} -fno-sanitize-recover=all
+                                                 -fno-omit-frame-pointer)
+  if(SECTILE_SANITIZE MATCHES undefined)
+    target_compile_options(sectile_flags INTERFACE -fno-sanitize=vptr)
+  endif()
   target_link_options(sectile_flags INTERFACE -fsanitize=${SECTILE_SANITIZE})
 endif()
 find_program(SECTILE_LLD ld.lld HINTS ${LLVM_TOOLS_BINARY_DIR})
 if(SECTILE_LLD AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  target_link_options(sectile_flags INTERFACE -fuse-ld=lld)
+  target_link_options(sectile_flags INTERFACE --ld-path=${SECTILE_LLD})
+elseif(SECTILE_LLD)
+  get_filename_component(lld_folder ${SECTILE_LLD} DIRECTORY)
+  target_link_options(sectile_flags INTERFACE -fuse-ld=lld -B${lld_folder})
+elseif(SECTILE_STATIC_LLVM)
+  message(FATAL_ERROR "SECTILE_STATIC_LLVM needs the linker ld.lld: install lld-22")
 endif()
 
 # sectile_library(name sources…): an object library; all of them together make libsectile and what the tests link.
 function(sectile_library name)
   add_library(${name} OBJECT ${ARGN})
   target_link_libraries(${name} PRIVATE sectile_flags)
+  if(SECTILE_STATIC_LLVM)
+    target_compile_options(${name} PRIVATE -ffunction-sections -fdata-sections)
+  endif()
   add_dependencies(${name} SectileTileIncGen)
   set_property(GLOBAL APPEND PROPERTY SECTILE_LIBRARIES ${name})
 endfunction()
 
-# What the tests and tools link: every object library, LLVM and MLIR. Shared for day-to-day builds.
+# What programs over the internals link (tests, sectile-opt): every object library, LLVM and MLIR.
 function(sectile_link_all target)
   get_property(libraries GLOBAL PROPERTY SECTILE_LIBRARIES)
-  target_link_libraries(${target} PRIVATE sectile_flags ${libraries} MLIR LLVM Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(${target} PRIVATE sectile_flags ${libraries} sectile_llvm Threads::Threads ${CMAKE_DL_LIBS})
 endfunction()
 
 # sectile_test(name sources…): a Catch2 program over the internals, registered with ctest.
