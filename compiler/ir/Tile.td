@@ -154,6 +154,21 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure, TypesMatchWith<"the scalar has the ti
   let hasFolder = 1;
 }
 
+def Tile_ExtractOp : Tile_Op<"extract", [Pure, TypesMatchWith<"the scalar has the tile's element type", "source",
+    "result", "::llvm::cast<::mlir::TensorType>($_self).getElementType()">]> {
+  let summary = "the only element of a tile of size 1, as a scalar";
+  let description = [{
+    The inverse of `tile.splat`. Scalars are read from memory as a tile of one element, then extracted.
+
+    Example: `%length = tile.extract %t : tensor<1xi32>`
+  }];
+  let arguments = (ins Tile_Tensor:$source);
+  let results = (outs Tile_Element:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let summary = "stretches dimensions of size 1";
   let description = [{Operand and result have one rank; each operand dimension equals the result's or is 1.}];

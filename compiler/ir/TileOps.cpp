@@ -41,6 +41,7 @@ LogicalResult StoreOp::verify() { return success(); }
 LogicalResult AtomicAddOp::verify() { return success(); }
 LogicalResult IotaOp::verify() { return success(); }
 LogicalResult SplatOp::verify() { return success(); }
+LogicalResult ExtractOp::verify() { return success(); }
 LogicalResult BroadcastOp::verify() { return success(); }
 LogicalResult ReshapeOp::verify() { return success(); }
 LogicalResult TransposeOp::verify() { return success(); }
@@ -49,6 +50,7 @@ LogicalResult DotOp::verify() { return success(); }
 LogicalResult CastOp::verify() { return success(); }
 
 OpFoldResult SplatOp::fold(FoldAdaptor) { return {}; }
+OpFoldResult ExtractOp::fold(FoldAdaptor) { return {}; }
 OpFoldResult BroadcastOp::fold(FoldAdaptor) { return {}; }
 OpFoldResult ReshapeOp::fold(FoldAdaptor) { return {}; }
 OpFoldResult TransposeOp::fold(FoldAdaptor) { return {}; }
