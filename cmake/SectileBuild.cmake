@@ -51,7 +51,7 @@ function(sectile_library name)
   if(SECTILE_STATIC_LLVM)
     target_compile_options(${name} PRIVATE -ffunction-sections -fdata-sections)
   endif()
-  add_dependencies(${name} SectileTileIncGen)
+  add_dependencies(${name} SectileTileIncGen SectilePassesIncGen)
   set_property(GLOBAL APPEND PROPERTY SECTILE_LIBRARIES ${name})
 endfunction()
 
