@@ -1,0 +1,55 @@
+// The attention forward kernel: one source for every target.
+#pragma once
+
+#include "kernels/attention/Mask.h"
+#include "kernels/attention/Problem.h"
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+namespace sectile::attention {
+
+/// What the kernel is specialized for: an option that is off leaves no trace in it. Everything else is read at run
+/// time.
+struct ForwardConfig {
+  ScoreModifier scoreModifier;
+  MaskPredicate maskPredicate;
+  int16_t headDim, headDimV; ///< rounded up to `headDimStep`; what lies past the real ones reads as zero
+  Type type;                 ///< of q, k, v and out
+  Type biasType;
+  bool bias, alibi, sink, softcap, dropout, lse;
+  bool keyLengths;
+  bool left, right; ///< bounds of the band (Mask.h)
+  bool keyTail;     ///< the last block of keys reaches past seqlenK
+
+  static constexpr int64_t headDimStep = 16;
+};
+static_assert(std::has_unique_object_representations_v<ForwardConfig>, "padding would make keys differ at random");
+
+/// out = softmax(mask(modify(scale q k^T))) v, one program per (block of query rows, head, batch).
+void forward(Trace &t, const ForwardConfig &c);
+
+inline constexpr Kernel<ForwardConfig> forwardKernel{"attention_forward", forward};
+
+/// Everything that Session::launch() needs. Made anew for each call: no allocation.
+struct ForwardCall {
+  ForwardConfig config{};
+  Grid grid;
+  Schedule schedule;
+  std::span<const Argument> arguments() const { return {storage.data(), count}; }
+
+  ForwardCall(const ForwardProblem &problem, const ForwardArrays &arrays, const AttentionOptions &options,
+              const Schedule &schedule);
+
+private:
+  void bind(Argument argument) { storage[count++] = argument; }
+  std::array<Argument, 19> storage; // as many as forward() declares at most
+  size_t count = 0;
+};
+
+/// The fields of `asked` that are 0, from the table of known good tile sizes.
+Schedule completeForwardSchedule(const Schedule &asked, const ForwardProblem &problem, std::string_view target);
+
+} // namespace sectile::attention
