@@ -1,0 +1,104 @@
+#include "runtime/FrontKey.h"
+
+#include "llvm/Support/xxhash.h"
+
+using namespace sectile;
+
+static constexpr size_t headerWords = 4;
+static_assert(sizeof(Schedule) == 2 * sizeof(uint64_t) && std::has_unique_object_representations_v<Schedule>,
+              "a schedule fills two words without padding");
+
+FrontKey::Descriptor FrontKey::describe(const Argument &argument) {
+  const auto *view = std::get_if<ArrayView>(&argument);
+  if (!view)
+    return {static_cast<uint16_t>(std::holds_alternative<float>(argument) ? Descriptor::f32 : Descriptor::i32), 0, 0, 0,
+            0};
+  // Ranks and types out of range are refused when the arguments are checked; here they only need to differ.
+  const int rank = view->rank;
+  const bool legal = rank >= 0 && rank <= ArrayView::maxRank;
+  const bool unit = legal && (rank == 0 || view->strides[rank - 1] == 1 || view->sizes[rank - 1] <= 1);
+  return {Descriptor::array, static_cast<uint16_t>(std::min<unsigned>(static_cast<unsigned>(view->type), 15)),
+          static_cast<uint16_t>(legal ? rank : 15), unit, 0};
+}
+
+FrontKey::FrontKey(const Session::Instance &kernel, std::span<const Argument> arguments, const Schedule &schedule) {
+  // 1. Sizes.
+  const size_t descriptorWords = (arguments.size() + 3) / 4, configWords = (kernel.configBytes + 7) / 8;
+  words.resize(headerWords + descriptorWords + configWords);
+  // 2. Fields, in the order that the header documents.
+  words[0] = reinterpret_cast<uintptr_t>(kernel.identity);
+  words[1] = static_cast<uint64_t>(arguments.size()) << 32 | kernel.configBytes;
+  std::memcpy(&words[2], &schedule, sizeof(Schedule));
+  auto *descriptors = reinterpret_cast<char *>(words.data() + headerWords);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Descriptor descriptor = describe(arguments[i]);
+    std::memcpy(descriptors + i * sizeof(Descriptor), &descriptor, sizeof(Descriptor));
+  }
+  if (kernel.configBytes)
+    std::memcpy(words.data() + headerWords + descriptorWords, kernel.config, kernel.configBytes);
+  // 3. The hash.
+  hashed = llvm::xxh3_64bits({reinterpret_cast<const uint8_t *>(words.data()), words.size() * sizeof(uint64_t)});
+}
+
+FrontKey::Descriptor FrontKey::argument(size_t index) const {
+  Descriptor descriptor;
+  std::memcpy(&descriptor, reinterpret_cast<const char *>(words.data() + headerWords) + index * sizeof(Descriptor),
+              sizeof(Descriptor));
+  return descriptor;
+}
+
+Schedule FrontKey::schedule() const {
+  Schedule result;
+  std::memcpy(&result, &words[2], sizeof(Schedule));
+  return result;
+}
+
+std::vector<ArgumentFacts> FrontKey::facts() const {
+  std::vector<ArgumentFacts> result(argumentCount());
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i].unitStride = argument(i).unitStride;
+  return result;
+}
+
+std::string FrontKey::Descriptor::text() const {
+  if (kind != array)
+    return kind == f32 ? "f32" : "i32";
+  return std::string(typeName(static_cast<Type>(type))) + " rank " + std::to_string(rank);
+}
+
+std::vector<std::string> FrontKey::differences(const FrontKey &from, const FrontKey &to,
+                                               const std::vector<Parameter> &parameters) {
+  std::vector<std::string> reasons;
+  // 1. Configuration: opaque bytes.
+  auto config = [](const FrontKey &key) {
+    return llvm::ArrayRef<uint64_t>(key.words).drop_front(headerWords + (key.argumentCount() + 3) / 4);
+  };
+  if (from.configBytes() != to.configBytes() || config(from) != config(to))
+    reasons.push_back("configuration differs");
+  // 2. Arguments.
+  if (from.argumentCount() != to.argumentCount()) {
+    reasons.push_back("argument types differ: " + std::to_string(from.argumentCount()) + " arguments -> " +
+                      std::to_string(to.argumentCount()));
+  } else {
+    std::string types, facts;
+    for (size_t i = 0; i < to.argumentCount(); ++i) {
+      const Descriptor before = from.argument(i), after = to.argument(i);
+      const std::string name = i < parameters.size() ? parameters[i].name : "#" + std::to_string(i);
+      if (!before.sameType(after))
+        types += (types.empty() ? "" : ", ") + name + " " + before.text() + " -> " + after.text();
+      else if (before.unitStride != after.unitStride)
+        facts += (facts.empty() ? "" : ", ") + name + " unit_stride " + std::to_string(before.unitStride) + " -> " +
+                 std::to_string(after.unitStride);
+    }
+    if (!types.empty())
+      reasons.push_back("argument types differ: " + types);
+    if (!facts.empty())
+      reasons.push_back("argument facts differ: " + facts);
+  }
+  // 3. Schedule.
+  if (from.schedule() != to.schedule()) {
+    auto text = [](const Schedule &schedule) { return schedule == Schedule() ? "default" : toString(schedule); };
+    reasons.push_back("schedule differs: " + text(from.schedule()) + " -> " + text(to.schedule()));
+  }
+  return reasons;
+}

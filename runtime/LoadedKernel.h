@@ -1,0 +1,45 @@
+// The one implementation of Executable: a cache entry made runnable.
+#pragma once
+
+#include "runtime/CacheEntry.h"
+#include "runtime/ScratchPool.h"
+#include "runtime/host/ThreadPool.h"
+
+#include <atomic>
+
+namespace sectile {
+
+class HostCode;
+
+class LoadedKernel final : public Executable {
+public:
+  /// Loads the machine code, or parses the tile stage for the interpreter. `runnable` is false for a target that only
+  /// compiles; running is then refused.
+  static llvm::Expected<std::shared_ptr<LoadedKernel>> create(CacheEntry entry, Target::Kind kind, bool runnable);
+  ~LoadedKernel() override;
+
+  const std::string &name() const override { return entry.name; }
+  const std::string &key() const override { return entry.key; }
+  const std::string &target() const override { return entry.target; }
+  const Schedule &schedule() const override { return entry.schedule; }
+  const std::vector<Stage> &stages() const override { return entry.artifact.stages; }
+  const Resources &resources() const override { return entry.artifact.resources; }
+
+  const std::vector<Parameter> &parameters() const { return entry.artifact.parameters; }
+
+  /// Runs every program of the grid and returns when all have run. `words` as in HostEntry; at most `threads` threads.
+  void run(const int64_t *words, const Grid &grid, int threads, ThreadPool &pool, ScratchPool &scratch) const;
+
+private:
+  LoadedKernel() = default;
+  void runHost(const int64_t *words, const Grid &grid, int threads, ThreadPool &pool, ScratchPool &scratch) const;
+  void runInterpreted(const int64_t *words, const Grid &grid, int threads, ThreadPool &pool) const;
+
+  CacheEntry entry;
+  int64_t scratchBytes = 0;
+  std::shared_ptr<HostCode> code;            // cpu
+  HostEntry function = nullptr;              // of `code`
+  std::unique_ptr<TracedKernel> interpreted; // interpret
+};
+
+} // namespace sectile
