@@ -27,8 +27,10 @@
 namespace sectile {
 class Trace;
 namespace dsl {
-class Recorder; // builds the IR; defined inside the compiler
-}
+class Recorder; // builds the IR; these are defined inside the compiler
+struct Value;
+struct Argument;
+} // namespace dsl
 
 namespace tile {
 
@@ -51,9 +53,9 @@ public:
 
 private:
   friend class dsl::Recorder;
-  Tile(dsl::Recorder *recorder, const void *value) : recorder(recorder), value(value) {}
+  Tile(dsl::Recorder *recorder, const dsl::Value *value) : recorder(recorder), value(value) {}
   dsl::Recorder *recorder;
-  const void *value; // an mlir::Value
+  const dsl::Value *value;
 };
 
 /// A variable: the only mutable thing. Holds tiles of one shape and type, given by its initial value. When it lives
@@ -71,7 +73,7 @@ private:
   friend class dsl::Recorder;
   friend class Tile;
   dsl::Recorder *recorder;
-  const void *value;
+  const dsl::Value *value;
   Where where;
 };
 
@@ -187,9 +189,9 @@ public:
 
 private:
   friend class dsl::Recorder;
-  View(dsl::Recorder *recorder, const void *value) : recorder(recorder), value(value) {}
+  View(dsl::Recorder *recorder, const dsl::Argument *argument) : recorder(recorder), argument(argument) {}
   dsl::Recorder *recorder;
-  const void *value;
+  const dsl::Argument *argument;
 };
 
 } // namespace tile

@@ -9,6 +9,9 @@
 #include <string_view>
 
 namespace sectile {
+namespace dsl {
+struct Loop;
+}
 
 /// Handed to a kernel function; declares arguments in the order in which a launch passes them.
 class Trace {
@@ -83,12 +86,9 @@ public:
 
 private:
   friend class dsl::Recorder;
-  Range(dsl::Recorder &recorder, const void *loop, tile::Where where)
-      : recorder(recorder), loop(loop), where(where) {}
+  Range(dsl::Recorder &recorder, dsl::Loop &loop) : recorder(recorder), loop(loop) {}
   dsl::Recorder &recorder;
-  const void *loop; // an scf.for
-  tile::Where where;
-  bool traced = false;
+  dsl::Loop &loop;
 };
 
 } // namespace sectile
