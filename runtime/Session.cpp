@@ -10,7 +10,6 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Threading.h"
 
 #include <chrono>
 
@@ -55,18 +54,13 @@ static bool runsHere(const Target &target, llvm::StringRef name) {
                       [&](llvm::StringRef feature) { return !feature.starts_with("+") || present.contains(feature); });
 }
 
-static int threadCount(int wanted) {
-  // Follows the affinity mask of the process, not only the number of processors.
-  return wanted ? wanted : std::min<int>(mostThreads, llvm::hardware_concurrency().compute_thread_count());
-}
-
 //===-- session -------------------------------------------------------------------------------------------------===//
 
 class Session::Impl {
 public:
   explicit Impl(const Options &given)
       : options(checked(given)), log(options), target(resolve(options.target)), targetKey(target.key()),
-        provider(options, target, runsHere(target, options.target), log), pool(threadCount(options.threads)) {
+        provider(options, target, runsHere(target, options.target), log), pool(options.threads) {
     log.write(Log::info, llvm::formatv("session on {0}, {1} threads, cache {2}", target.name(), pool.threads(),
                                        provider.cacheLocation()));
   }
