@@ -1,0 +1,79 @@
+// The kernel's IR: every option alone and all together make a valid kernel, and an option that is off leaves no trace.
+#include "compiler/dsl/TracedKernel.h"
+#include "kernels/attention/Forward.h"
+
+#include <catch2/catch.hpp>
+
+using namespace sectile;
+using attention::ForwardConfig;
+
+namespace {
+
+tile::Tile halve(const tile::Tile &score, const ScorePosition &) { return score * 0.5f; }
+tile::Tile evenKeys(const ScorePosition &at) { return (at.key & 1) == 0; }
+
+ForwardConfig plain(Type type) {
+  ForwardConfig config{};
+  config.type = type;
+  config.headDim = 64;
+  config.headDimV = 32;
+  return config;
+}
+
+TracedKernel traced(const ForwardConfig &config) {
+  Schedule schedule;
+  schedule.blockM = 32;
+  schedule.blockN = 64;
+  return trace("attention_forward", [&](Trace &t) { attention::forward(t, config); }, schedule, {});
+}
+
+struct Switch {
+  const char *name;
+  void (*turnOn)(ForwardConfig &);
+};
+const Switch switches[] = {
+    {"bias", [](ForwardConfig &c) { c.bias = true, c.biasType = Type::f32; }},
+    {"alibi", [](ForwardConfig &c) { c.alibi = true; }},
+    {"sink", [](ForwardConfig &c) { c.sink = true; }},
+    {"softcap", [](ForwardConfig &c) { c.softcap = true; }},
+    {"dropout", [](ForwardConfig &c) { c.dropout = true; }},
+    {"lse", [](ForwardConfig &c) { c.lse = true; }},
+    {"keyLengths", [](ForwardConfig &c) { c.keyLengths = true; }},
+    {"left", [](ForwardConfig &c) { c.left = true; }},
+    {"right", [](ForwardConfig &c) { c.right = true; }},
+    {"keyTail", [](ForwardConfig &c) { c.keyTail = true; }},
+    {"scoreModifier", [](ForwardConfig &c) { c.scoreModifier = halve; }},
+    {"maskPredicate", [](ForwardConfig &c) { c.maskPredicate = evenKeys; }},
+};
+
+} // namespace
+
+TEST_CASE("each option makes another valid kernel") {
+  const Type type = GENERATE(Type::f32, Type::f16, Type::bf16);
+  const std::string without = traced(plain(type)).text(false);
+  ForwardConfig all = plain(type);
+  for (const Switch &option : switches) {
+    CAPTURE(option.name);
+    ForwardConfig config = plain(type);
+    option.turnOn(config);
+    option.turnOn(all);
+    CHECK(traced(config).text(false) != without);
+  }
+  CHECK(traced(all).parameters().size() == 19);
+}
+
+TEST_CASE("a plain kernel compares nothing but the running maximum and the empty row") {
+  const std::string text = traced(plain(Type::bf16)).text(false);
+  CHECK(text.find("cmpi") == std::string::npos);
+  CHECK(text.find("tanh") == std::string::npos);
+  CHECK(traced(plain(Type::bf16)).parameters().size() == 5);
+}
+
+TEST_CASE("a user's function that returns the wrong type is refused by name") {
+  ForwardConfig config = plain(Type::f32);
+  config.scoreModifier = [](const tile::Tile &score, const ScorePosition &) { return tile::cast(score, Type::f16); };
+  CHECK_THROWS_WITH(traced(config), Catch::Contains("scoreModifier returned a tile of type f16: it must return f32"));
+  config.scoreModifier = nullptr;
+  config.maskPredicate = [](const ScorePosition &at) { return at.key; };
+  CHECK_THROWS_WITH(traced(config), Catch::Contains("maskPredicate returned a tile of type i32: it must return i1"));
+}

@@ -1,0 +1,82 @@
+#include "tests/attention/Trial.h"
+
+#include "kernels/reference/Numbers.h"
+
+#include <catch2/catch.hpp>
+
+#include <sstream>
+
+namespace sectile::test {
+
+Session &session() {
+  static Session session;
+  return session;
+}
+
+bool reduced() { return session().target().starts_with("interpret"); }
+
+Trial::Trial(const Shape &s, uint64_t seed, double deviation)
+    : q(s.type, {s.batch, s.seqlenQ, s.heads, s.headDim}, s.q),
+      k(s.type, {s.batch, s.seqlenK, s.headsKv, s.headDim}, s.k),
+      v(s.type, {s.batch, s.seqlenK, s.headsKv, s.headDimV}, s.v),
+      out(s.type, {s.batch, s.seqlenQ, s.heads, s.headDimV}, s.out),
+      lse(Type::f32, {s.batch, s.heads, s.seqlenQ}, s.lse) {
+  Random random(seed);
+  for (Tensor *input : {&q, &k, &v})
+    input->randomize(random, deviation);
+}
+
+void Trial::run() {
+  out.poison();
+  lse.poison();
+  attentionForward(session(), Stream::host(), q, k, v, out, lse.view(), options, schedule);
+}
+
+reference::Verdict Trial::judge() const {
+  return reference::judge(out, lse.view(), reference::attention(q, k, v, options, functions),
+                          reference::naiveAttention(q, k, v, options, functions));
+}
+
+void Trial::check() {
+  run();
+  const reference::Verdict verdict = judge();
+  INFO("worst: " << verdict.worst);
+  INFO("bound = 2 * " << verdict.naiveError << " (naive error) + 1e-5");
+  CHECK(verdict.error <= verdict.bound());
+  CHECK(verdict.lseError <= reference::Verdict::lseBound);
+  CHECK(out.guardsIntact());
+  CHECK(lse.guardsIntact());
+}
+
+double Trial::outAt(int64_t batch, int64_t query, int64_t head, int64_t column) const {
+  return reference::element(out, batch, query, head, column);
+}
+double Trial::lseAt(int64_t batch, int64_t head, int64_t query) const {
+  return reference::element(lse, batch, head, query);
+}
+
+std::string describe(const Shape &s, const AttentionOptions &o, const Schedule &schedule) {
+  std::ostringstream text;
+  text << typeName(s.type) << " b" << s.batch << " sq" << s.seqlenQ << " sk" << s.seqlenK << " h" << s.heads << "/"
+       << s.headsKv << " d" << s.headDim << "/" << s.headDimV << (o.causal ? " causal" : "")
+       << (o.alignment == MaskAlignment::topLeft ? " topLeft" : "") << " window " << o.windowLeft << ","
+       << o.windowRight;
+  if (o.scale)
+    text << " scale " << *o.scale;
+  if (o.softcap > 0)
+    text << " softcap " << o.softcap;
+  if (o.dropout > 0)
+    text << " dropout " << o.dropout;
+  const std::pair<const char *, bool> rest[] = {{" alibi", o.alibiSlopes.has_value()},
+                                                {" bias", o.bias.has_value()},
+                                                {" sink", o.sink.has_value()},
+                                                {" keyLengths", o.keyLengths.has_value()},
+                                                {" modifier", o.scoreModifier != nullptr},
+                                                {" predicate", o.maskPredicate != nullptr}};
+  for (const auto &[name, on] : rest)
+    text << (on ? name : "");
+  text << " schedule " << toString(schedule);
+  return text.str();
+}
+
+} // namespace sectile::test
