@@ -145,6 +145,15 @@ void Plan::bufferByUse(Operation *op) {
   }
 }
 
+/// Whether a value can be evaluated where `op` stands: it is defined before, or inline from values that are.
+bool Plan::isKnownBefore(Value value, Operation *op) {
+  Operation *definition = value.getDefiningOp();
+  if (!definition || definition->getBlock() != op->getBlock() || definition->isBeforeInBlock(op))
+    return true;
+  return tileType(value) && !isBuffered(value) && definition->getNumRegions() == 0 &&
+         llvm::all_of(definition->getOperands(), [&](Value operand) { return isKnownBefore(operand, op); });
+}
+
 // A product with a single elementwise user is stored as that user's result, and so on along the chain.
 void Plan::absorbUsers(DotOp dot) {
   Value value = dot;
@@ -152,11 +161,8 @@ void Plan::absorbUsers(DotOp dot) {
     Operation *user = *value.user_begin();
     if (!isElementwise(user) || user->getNumResults() != 1 || user->getBlock() != dot->getBlock())
       break;
-    bool ready = llvm::all_of(user->getOperands(), [&](Value operand) {
-      Operation *definition = operand.getDefiningOp();
-      return operand == value || !definition || definition->getBlock() != dot->getBlock() ||
-             definition->isBeforeInBlock(dot);
-    });
+    bool ready = llvm::all_of(user->getOperands(),
+                              [&](Value operand) { return operand == value || isKnownBefore(operand, dot); });
     if (!ready)
       break;
     absorbed.insert(user);

@@ -39,6 +39,7 @@ private:
   void buffer(mlir::Value tile) { buffered.insert(tile); }
   void bufferByKind(mlir::Operation *op);
   void bufferByUse(mlir::Operation *op);
+  bool isKnownBefore(mlir::Value value, mlir::Operation *op);
   void absorbUsers(ir::DotOp dot);
   void findOverwrites(mlir::scf::ForOp loop);
   void findOverwrites(mlir::scf::IfOp branch);
