@@ -140,8 +140,8 @@ mlir::Type Call::tileType(Type type, const Shape &shape) {
   for (int64_t size : shape) {
     if (size < 1)
       fail("makes tiles with sizes from 1 on, got " + describe(shape));
-    if (size > maxTileElements / elements)
-      fail("makes tiles of at most " + std::to_string(maxTileElements) + " elements, got " + describe(shape));
+    if (size > ir::maxTileElements / elements)
+      fail("makes tiles of at most " + std::to_string(ir::maxTileElements) + " elements, got " + describe(shape));
     elements *= size;
   }
   return mlir::RankedTensorType::get(shape, element);

@@ -211,6 +211,4 @@ std::string describe(const Value &value);
 std::string describe(const Where &where);
 std::string describe(const Input &number);
 
-constexpr int64_t maxTileElements = int64_t{1} << 24;
-
 } // namespace sectile::dsl

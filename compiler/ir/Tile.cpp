@@ -1,9 +1,10 @@
-// Registration of the dialect and its types.
+// Registration of the dialect, its types and what is generated from Tile.td.
 #include "compiler/ir/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -14,6 +15,18 @@ using namespace sectile::ir;
 #include "compiler/ir/TileEnums.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "compiler/ir/TileTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "compiler/ir/TileOps.cpp.inc"
+
+bool sectile::ir::isTileShape(ArrayRef<int64_t> shape) {
+  int64_t elements = 1;
+  for (int64_t size : shape) {
+    if (size < 1 || size > maxTileElements / elements) // also dynamic sizes, which are negative
+      return false;
+    elements *= size;
+  }
+  return !shape.empty();
+}
 
 void TileDialect::initialize() {
   addOperations<

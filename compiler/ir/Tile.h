@@ -10,6 +10,12 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace sectile::ir {
+constexpr int64_t maxTileElements = int64_t{1} << 24;
+/// Whether a tile can have this shape: rank and sizes from 1 on, at most `maxTileElements` elements.
+bool isTileShape(llvm::ArrayRef<int64_t> shape);
+} // namespace sectile::ir
+
 #include "compiler/ir/TileDialect.h.inc"
 #include "compiler/ir/TileEnums.h.inc"
 

@@ -28,7 +28,9 @@ def Tile_Dialect : Dialect {
 //===-- types -------------------------------------------------------------------------------------------------------===//
 
 def Tile_Element : AnyTypeOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, I32, I1], "tile element type">;
-def Tile_Tensor : StaticShapeTensorOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, I32, I1]>;
+def Tile_Tensor : RankedTensorOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, I32, I1],
+    [CPred<"::sectile::ir::isTileShape(::llvm::cast<::mlir::ShapedType>($_self).getShape())">],
+    "tile (rank and sizes from 1 on, at most 2^24 elements)">;
 def Tile_ScalarOrTensor : AnyTypeOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, I32, I1, Tile_Tensor], "scalar or tile">;
 defvar Tile_Index = I32;
 
@@ -51,8 +53,9 @@ class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemo
 def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, OpAsmOpInterface, SingleBlock]> {
   let summary = "a kernel: the program of one point of the grid";
   let description = [{
-    Arguments are views and f32/i32 scalars. Argument attributes: `tile.name` (string), `tile.access` ("input",
-    "output", "inout", "scalar"); facts that a launch guarantees: `tile.unit_stride` (the last dimension's stride is 1).
+    Arguments are views and f32/i32 scalars; there are no results. Argument attributes: `tile.name` (string, unique),
+    `tile.access` ("input", "output", "inout" for views, "scalar" for scalars); facts that a launch guarantees:
+    `tile.unit_stride` (the last dimension's stride is 1, or its size at most 1).
 
     Example:
     ```mlir
@@ -82,11 +85,19 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, O
 
 def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, HasParent<"KernelOp">]> {
   let summary = "the end of a kernel";
+  let description = [{
+    Example: `tile.return`
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def Tile_ProgramOp : Tile_Op<"program", [Pure]> {
   let summary = "the index of this program along a grid axis (0, 1 or 2)";
+  let description = [{
+    From 0 to the grid's size less one. Programs run in any order, also at the same time.
+
+    Example: `%row = tile.program 0`
+  }];
   let arguments = (ins I32Attr:$axis);
   let results = (outs Tile_Index:$result);
   let assemblyFormat = "$axis attr-dict";
@@ -100,6 +111,9 @@ def Tile_ProgramOp : Tile_Op<"program", [Pure]> {
 
 def Tile_DimOp : Tile_Op<"dim", [Pure]> {
   let summary = "the size of a view's dimension";
+  let description = [{
+    Example: `%keys = tile.dim %k, 2 : !tile.view<4xf32>`
+  }];
   let arguments = (ins Tile_ViewType:$view, I32Attr:$axis);
   let results = (outs Tile_Index:$result);
   let assemblyFormat = "$view `,` $axis attr-dict `:` type($view)";
@@ -111,9 +125,9 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
   let description = [{
     One index a dimension, in elements. A result of rank r covers the last r dimensions, starting at the indices;
     the leading dimensions are indexed only. Elements outside the view (before 0 or past the size, in any dimension)
-    read as `padding` (default 0) and touch no memory.
+    read as `padding` (default 0, of the view's element type) and touch no memory.
 
-    Example: `%t = tile.load %k[%b, %h, %j, %c0] pad 1.0 : !tile.view<4xf32> -> tensor<64x128xf32>`
+    Example: `%t = tile.load %k[%b, %h, %j, %c0] pad 1.0 : f32 : !tile.view<4xf32> -> tensor<64x128xf32>`
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Tile_Index>:$indices, OptionalAttr<TypedAttrInterface>:$padding);
   let results = (outs Tile_Tensor:$result);
@@ -123,6 +137,11 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
 
 def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "writes a tile to a view; elements outside the view are dropped";
+  let description = [{
+    Indices and ranks as in `tile.load`. Two programs that write one element without `tile.atomic_add` race.
+
+    Example: `tile.store %t, %o[%b, %h, %i, %c0] : tensor<64x128xf32>, !tile.view<4xf32>`
+  }];
   let arguments = (ins Tile_Tensor:$value, Tile_ViewType:$view, Variadic<Tile_Index>:$indices);
   let assemblyFormat = "$value `,` $view `[` $indices `]` attr-dict `:` type($value) `,` type($view)";
   let hasVerifier = 1;
@@ -130,6 +149,9 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
 
 def Tile_AtomicAddOp : Tile_Op<"atomic_add", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "adds a tile (f32 or i32) to a view, each element atomically; elements outside are dropped";
+  let description = [{
+    Example: `tile.atomic_add %t, %sum[%i] : tensor<64xf32>, !tile.view<1xf32>`
+  }];
   let arguments = (ins Tile_Tensor:$value, Tile_ViewType:$view, Variadic<Tile_Index>:$indices);
   let assemblyFormat = "$value `,` $view `[` $indices `]` attr-dict `:` type($value) `,` type($view)";
   let hasVerifier = 1;
@@ -139,6 +161,9 @@ def Tile_AtomicAddOp : Tile_Op<"atomic_add", [MemoryEffects<[MemRead, MemWrite]>
 
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let summary = "0, 1, …, n-1";
+  let description = [{
+    Example: `%columns = tile.iota : tensor<64xi32>`
+  }];
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasVerifier = 1;
@@ -147,10 +172,12 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
 def Tile_SplatOp : Tile_Op<"splat", [Pure, TypesMatchWith<"the scalar has the tile's element type", "result", "value",
     "::llvm::cast<::mlir::TensorType>($_self).getElementType()">]> {
   let summary = "a tile filled with a scalar";
+  let description = [{
+    Example: `%t = tile.splat %scale : tensor<64x128xf32>`
+  }];
   let arguments = (ins Tile_Element:$value);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$value attr-dict `:` type($result)";
-  let hasVerifier = 1;
   let hasFolder = 1;
 }
 
@@ -171,33 +198,43 @@ def Tile_ExtractOp : Tile_Op<"extract", [Pure, TypesMatchWith<"the scalar has th
 
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let summary = "stretches dimensions of size 1";
-  let description = [{Operand and result have one rank; each operand dimension equals the result's or is 1.}];
+  let description = [{
+    Operand and result have one rank; each operand dimension equals the result's or is 1.
+
+    Example: `%t = tile.broadcast %max : tensor<64x1xf32> -> tensor<64x128xf32>`
+  }];
   let arguments = (ins Tile_Tensor:$source);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
-  let hasCanonicalizer = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
   let summary = "the same elements in row-major order under another shape";
+  let description = [{
+    Example: `%column = tile.reshape %t : tensor<64xi32> -> tensor<64x1xi32>`
+  }];
   let arguments = (ins Tile_Tensor:$source);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
-  let hasCanonicalizer = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
   let summary = "permutes dimensions: result dimension i is source dimension order[i]";
+  let description = [{
+    Example: `%kt = tile.transpose %k [1, 0] : tensor<64x128xf32> -> tensor<128x64xf32>`
+  }];
   let arguments = (ins Tile_Tensor:$source, DenseI64ArrayAttr:$order);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$source $order attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
-  let hasCanonicalizer = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 //===-- compute -----------------------------------------------------------------------------------------------------===//
@@ -211,7 +248,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "combines the elements along an axis, which keeps size 1";
   let description = [{
     `max` and `min` pass over NaN (the result is NaN when all are). `sum` adds in any order; f16 and bf16 accumulate in f32
-    and round once. f32, f16, bf16 and i32.
+    and round once; i32 wraps around. f32, f16, bf16 and i32.
 
     Example: `%m = tile.reduce max %s axis 1 : tensor<64x128xf32> -> tensor<64x1xf32>`
   }];
@@ -219,6 +256,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$kind $source `axis` $axis attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
@@ -239,6 +277,8 @@ def Tile_CastOp : Tile_Op<"cast", [Pure]> {
   let description = [{
     To a narrower float: to nearest even; f8 saturates to the largest finite value, NaN stays NaN. Float to i32: toward zero,
     saturating, NaN gives 0. i32 to float: to nearest even. i1: 0 or 1. To i1: `!= 0` (NaN is true).
+
+    Example: `%p = tile.cast %s : tensor<64x128xf32> to tensor<64x128xbf16>`
   }];
   let arguments = (ins Tile_ScalarOrTensor:$source);
   let results = (outs Tile_ScalarOrTensor:$result);
