@@ -11,7 +11,11 @@
 //   s = scale * (q_i . k_j);  s = softcap * tanh(s / softcap);  s += bias;  s -= slope * |i + seqlenK - seqlenQ - j|;
 //   s = the user's modifier of s
 // Key j is visible to query i when  i + d - left <= j <= i + d + right  (causal: right = 0),  j < keyLengths[batch],
-// and the user's predicate holds. A row that sees no key gives out = 0 and lse = -inf. Lengths of 0 are legal.
+// and the user's predicate holds. A row that sees no key gives out = 0 and lse = -inf. Lengths of 0 are legal;
+// seqlenQ + seqlenK is at most ArrayView::maxSize.
+//
+// NaN reaches every row that sees it; a NaN or infinity in v may also reach rows that do not see its key, as 0 * NaN is
+// NaN, except from keys at or past keyLengths: they may hold anything. `out` and `lse` need memory of their own.
 #pragma once
 
 #include "sectile/Session.h"
@@ -38,18 +42,19 @@ enum class MaskAlignment : uint8_t { bottomRight, topLeft };
 
 /// Everything that shapes the result. An option that cannot be honoured is refused by name, never ignored.
 struct AttentionOptions {
-  std::optional<float> scale;  ///< default headDim^-0.5; any finite number
-  bool causal = false;         ///< windowRight = 0 (a windowRight other than -1 or 0 is then refused)
+  std::optional<float> scale; ///< default headDim^-0.5; any finite number
+  bool causal = false;        ///< windowRight = 0 (a windowRight other than -1 or 0 is then refused)
   MaskAlignment alignment = MaskAlignment::bottomRight; ///< of causal and windows
-  int64_t windowLeft = -1;     ///< keys visible to the left of the diagonal, inclusive; -1: all
-  int64_t windowRight = -1;    ///< to the right
-  float softcap = 0;           ///< > 0 caps scores; 0: none
+  int64_t windowLeft = -1;              ///< keys visible to the left of the diagonal, inclusive; -1: all
+  int64_t windowRight = -1;             ///< to the right
+  float softcap = 0;                    ///< > 0 caps scores; 0: none
   std::optional<ArrayView> alibiSlopes; ///< f32, (headsQ) or (batch, headsQ)
   std::optional<ArrayView> bias;        ///< f32 or q's type, (batch, headsQ, seqlenQ, seqlenK); stride 0 broadcasts
   std::optional<ArrayView> sink;        ///< f32, (headsQ): a score that takes part in the softmax and has no value;
                                         ///< lse includes it, and a row that sees no key has lse = sink
-  std::optional<ArrayView> keyLengths;  ///< i32, (batch): keys at or past it are invisible; 0 <= length <= seqlenK
-  float dropout = 0;           ///< probability in [0, 1) that a weight is dropped; the others are scaled by 1/(1-p)
+  std::optional<ArrayView> keyLengths;  ///< i32, (batch): keys at or past it are invisible. Cut to 0 … seqlenK; the
+                                        ///< alignment of masks stays that of seqlenK
+  float dropout = 0;             ///< probability in [0, 1) that a weight is dropped; the others are scaled by 1/(1-p)
   uint64_t seed = 0, offset = 0; ///< of the Philox stream; the mask depends on (seed, offset, batch, head, i, j) only
   ScoreModifier scoreModifier = nullptr;
   MaskPredicate maskPredicate = nullptr;
@@ -68,8 +73,11 @@ std::shared_ptr<const Executable> prepareAttentionForward(Session &session, cons
                                                           const AttentionOptions &options = {},
                                                           const Schedule &schedule = {});
 
-/// Whether dropout keeps the weight of (batch, head, query, key): true with probability 1 - p. The kernel on every
-/// target agrees with this function bit for bit.
+/// Whether dropout keeps the weight of (batch, head, query, key): true with probability 1 - p, to 32 bits. The kernel
+/// on every target agrees with this function bit for bit. With Philox4x32-10(counter; key), words of 32 bits, low
+/// first:
+///   s = Philox(offset, offset >> 32, batch, head; seed, seed >> 32)
+///   the weight is kept when  Philox(key, query, s[2], s[3]; s[0], s[1])[0] < (1 - p) 2^32
 bool dropoutKeeps(uint64_t seed, uint64_t offset, float dropout, int64_t batch, int64_t head, int64_t query,
                   int64_t key);
 

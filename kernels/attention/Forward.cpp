@@ -85,7 +85,7 @@ void forward(Trace &t, const ForwardConfig &c) {
   const Tile Q = scaledQ ? rawQ * factor : rawQ;
 
   // The keys that some row of this block can see.
-  const Tile length = c.keyLengths ? max(min(a.keyLengths->load({batch}, {}), keys), 0) : keys;
+  const Tile length = c.keyLengths ? min(a.keyLengths->load({batch}, {}), keys) : keys;
   const Tile end = c.right ? min(length, row0 + blockM + *a.right) : length;
   const Tile first = c.left ? floorDiv(max(row0 + *a.left, 0), blockN) : t.full(0, {}, Type::i32);
 

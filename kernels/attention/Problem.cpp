@@ -76,6 +76,8 @@ void checkAddress(const Named &a, Use use) {
 /// No two elements of a result may share memory. Holds when, from the smallest stride on, each stride steps over all
 /// that the smaller ones span; stranger layouts that happen to be free of overlap are refused as well.
 void checkDistinctElements(const Named &a) {
+  if (a.empty())
+    return;
   std::array<int, ArrayView::maxRank> order{};
   int count = 0;
   for (int axis = 0; axis < a.array.rank; ++axis)

@@ -148,7 +148,7 @@ TEST_CASE("A14 flash-attention#334: one query, one key, one dimension of 16") {
   CHECK(outBytes(trial) == trial.v.bytes());
 }
 
-TEST_CASE("A19 A20 flash-attention#355, #2777: transposed and non-unit last strides, one kv head") {
+TEST_CASE("A19 A20 flash-attention#355 and #2777: transposed and non-unit last strides, one kv head") {
   const Layout transposed{.order = {0, 2, 1, 3}}, columns{.order = {0, 2, 3, 1}};
   const Shape contiguous{
       .type = Type::f16, .batch = 2, .seqlenQ = 32, .seqlenK = 32, .heads = 4, .headDim = 128, .headDimV = 128};
@@ -186,7 +186,7 @@ TEST_CASE("A21 pytorch#191937: keys and values shared by all heads through strid
   }
 }
 
-TEST_CASE("A22 pytorch#128348, #143331: values narrower and wider than keys") {
+TEST_CASE("A22 pytorch#128348 and #143331: values narrower and wider than keys") {
   const int64_t length = reduced() ? 24 : 400;
   Trial({.seqlenQ = length, .seqlenK = length, .headDim = 128, .headDimV = 64}).check();
   Trial({.type = Type::bf16, .seqlenQ = length, .seqlenK = length, .heads = 8, .headsKv = 4, .headDimV = 128}).check();
@@ -205,7 +205,7 @@ TEST_CASE("A23 flash-attention#2427: a head dimension of 512") {
   trial.check();
 }
 
-TEST_CASE("A24 pytorch#133321, flash-attention#1141: head dimensions that are no power of two") {
+TEST_CASE("A24 pytorch#133321 and flash-attention#1141: head dimensions that are no power of two") {
   const int64_t length = reduced() ? 20 : 257;
   for (const int64_t headDim : {1, 8, 40, 72, 80, 96, 111, 132, 576}) {
     if (reduced() && headDim > 100)
@@ -215,7 +215,7 @@ TEST_CASE("A24 pytorch#133321, flash-attention#1141: head dimensions that are no
   }
 }
 
-TEST_CASE("A28 flash-attention#907, #1585: ALiBi in cross attention, and lse of the documented scores") {
+TEST_CASE("A28 flash-attention#907 and #1585: ALiBi in cross attention, and lse of the documented scores") {
   Tensor slopes(Type::f32, {8});
   int exponent = 0;
   slopes.generate([&] { return std::exp2(-++exponent); });

@@ -47,7 +47,7 @@ TEST_CASE("the threshold has 32 bits") {
   CHECK(attention::dropoutThreshold(1e-20f) == 0xffffffff);
 }
 
-TEST_CASE("A30 flash-attention#2088, #771: the kernel drops what dropoutKeeps says, with any schedule") {
+TEST_CASE("A30 flash-attention#2088 and #771: the kernel drops what dropoutKeeps says, with any schedule") {
   for (const auto &[blockM, blockN] : {std::pair{16, 32}, {64, 64}}) {
     Trial trial = maskTrial(40, 72);
     trial.schedule.blockM = blockM;

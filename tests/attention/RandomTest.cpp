@@ -57,8 +57,8 @@ public:
 } // namespace
 
 TEST_CASE("random problems match the reference") {
-  const int kernels = reduced() ? 24 : 40, shapesPerKernel = reduced() ? 1 : 3;
-  const int64_t longest = reduced() ? 40 : 300;
+  const int kernels = 40, shapesPerKernel = reduced() ? 2 : 3;
+  const int64_t longest = reduced() ? 80 : 300;
   for (int kernel = 0; kernel < kernels; ++kernel) {
     Generator g(1000 + kernel);
     Shape shape;
