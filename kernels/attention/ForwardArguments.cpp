@@ -1,0 +1,98 @@
+#include "kernels/attention/ForwardArguments.h"
+
+#include "kernels/attention/Philox.h"
+
+#include <cmath>
+
+namespace sectile::attention {
+namespace {
+
+template <class Declare> auto only(bool on, Declare declare) -> std::optional<decltype(declare())> {
+  if (on)
+    return declare();
+  return std::nullopt;
+}
+
+int64_t roundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+} // namespace
+
+DropoutArguments::DropoutArguments(Trace &t)
+    : seedLow(t.scalar("seed_low", Type::i32)), seedHigh(t.scalar("seed_high", Type::i32)),
+      offsetLow(t.scalar("offset_low", Type::i32)), offsetHigh(t.scalar("offset_high", Type::i32)),
+      threshold(t.scalar("dropout_threshold", Type::i32)), keepScale(t.scalar("keep_scale")) {}
+
+ForwardArguments::ForwardArguments(Trace &t, const ForwardConfig &c)
+    : q(t.input("q", c.type, 4)), k(t.input("k", c.type, 4)), v(t.input("v", c.type, 4)),
+      bias(only(c.bias, [&] { return t.input("bias", c.biasType, 4); })),
+      alibiSlopes(only(c.alibi, [&] { return t.input("alibi_slopes", Type::f32, 2); })),
+      sink(only(c.sink, [&] { return t.input("sink", Type::f32, 1); })),
+      keyLengths(only(c.keyLengths, [&] { return t.input("key_lengths", Type::i32, 1); })),
+      out(t.output("out", c.type, 4)), lse(only(c.lse, [&] { return t.output("lse", Type::f32, 3); })),
+      scale(t.scalar("scale")), softcap(only(c.softcap, [&] { return t.scalar("softcap"); })),
+      left(only(c.left, [&] { return t.scalar("left", Type::i32); })),
+      right(only(c.right, [&] { return t.scalar("right", Type::i32); })),
+      dropout(only(c.dropout, [&] { return DropoutArguments(t); })) {}
+
+ForwardCall::ForwardCall(const ForwardProblem &problem, const ForwardArrays &arrays, const AttentionOptions &options,
+                         const Schedule &schedule)
+    : schedule(schedule) {
+  const Band band = bandOf(options, problem.seqlenQ, problem.seqlenK);
+  config.scoreModifier = options.scoreModifier;
+  config.maskPredicate = options.maskPredicate;
+  config.headDim = static_cast<int16_t>(roundUp(problem.headDim, ForwardConfig::headDimStep));
+  config.headDimV = static_cast<int16_t>(roundUp(problem.headDimV, ForwardConfig::headDimStep));
+  config.type = problem.type;
+  config.bias = options.bias.has_value();
+  config.biasType = config.bias ? options.bias->type : Type::f32;
+  config.alibi = options.alibiSlopes.has_value();
+  config.sink = options.sink.has_value();
+  config.softcap = options.softcap > 0;
+  config.dropout = options.dropout > 0;
+  config.lse = arrays.lse != nullptr;
+  config.keyLengths = options.keyLengths.has_value();
+  config.left = band.hasLeft;
+  config.right = band.hasRight;
+  config.keyTail = problem.seqlenK % schedule.blockN != 0;
+  grid = {(problem.seqlenQ + schedule.blockM - 1) / schedule.blockM, problem.headsQ, problem.batch};
+
+  const auto headsFirst = [](const ArrayView &array) { return array.permuted({0, 2, 1, 3}); };
+  bind(headsFirst(arrays.q));
+  bind(headsFirst(arrays.k));
+  bind(headsFirst(arrays.v));
+  if (config.bias)
+    bind(*options.bias);
+  if (config.alibi) {
+    ArrayView slopes = *options.alibiSlopes;
+    if (slopes.rank == 1) { // one for all batches
+      slopes.rank = 2;
+      slopes.sizes = {problem.batch, slopes.sizes[0]};
+      slopes.strides = {0, slopes.strides[0]};
+    }
+    bind(slopes);
+  }
+  if (config.sink)
+    bind(*options.sink);
+  if (config.keyLengths)
+    bind(*options.keyLengths);
+  bind(headsFirst(arrays.out));
+  if (config.lse)
+    bind(*arrays.lse);
+  bind(options.scale.value_or(1 / std::sqrt(static_cast<float>(problem.headDim))));
+  if (config.softcap)
+    bind(options.softcap);
+  if (config.left)
+    bind(band.left);
+  if (config.right)
+    bind(band.right);
+  if (config.dropout) {
+    for (const uint64_t number : {options.seed, options.offset}) {
+      bind(static_cast<int32_t>(number));
+      bind(static_cast<int32_t>(number >> 32));
+    }
+    bind(static_cast<int32_t>(dropoutThreshold(options.dropout) ^ 0x80000000u));
+    bind(1 / (1 - options.dropout));
+  }
+}
+
+} // namespace sectile::attention

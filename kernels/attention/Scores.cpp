@@ -1,0 +1,101 @@
+#include "kernels/attention/Scores.h"
+
+#include "kernels/attention/Philox.h"
+#include "sectile/Error.h"
+
+#include <limits>
+#include <string>
+
+namespace sectile::attention {
+using namespace tile;
+
+static constexpr float infinity = std::numeric_limits<float>::infinity();
+static constexpr float log2e = 1.44269504f;
+
+/// What a user's function returned, stretched to the score tile.
+static Tile userResult(const char *option, const Tile &result, Type type, const Shape &shape) {
+  if (result.type() != type)
+    throw UserError("attention: " + std::string(option) + " returned a tile of type " +
+                    std::string(typeName(result.type())) + ": it must return " + std::string(typeName(type)));
+  return broadcast(result, shape);
+}
+
+ScoreRows::ScoreRows(Trace &t, const ForwardConfig &c, const ForwardArguments &a)
+    : blockM(t.schedule().blockM), blockN(t.schedule().blockN), batch(t.program(2)), head(t.program(1)),
+      row0(t.program(0) * blockM), rows(column(t.iota(blockM)) + row0), t(t), c(c), a(a), queries(a.q.dim(2)),
+      keys(a.k.dim(2)), length(c.keyLengths ? min(a.keyLengths->load({batch}, {}), keys) : keys),
+      unit(c.scoreModifier ? 1.0f : log2e), factor(c.softcap ? a.scale / *a.softcap : a.scale * unit) {
+  if (c.dropout) {
+    const DropoutArguments &d = *a.dropout;
+    dropoutStream.emplace(philox<Tile>({d.offsetLow, d.offsetHigh, batch, head}, {d.seedLow, d.seedHigh}));
+  }
+}
+
+ScoreRows::Block ScoreRows::block(const Tile &index) const {
+  const Tile col0 = index * blockN;
+  return {col0, row(t.iota(blockN)) + col0};
+}
+
+Tile ScoreRows::firstBlock() const {
+  return c.left ? floorDiv(max(row0 + *a.left, 0), blockN) : t.full(0, {}, Type::i32);
+}
+
+Tile ScoreRows::lastBlock() const { return ceilDiv(c.right ? min(length, row0 + blockM + *a.right) : length, blockN); }
+
+// 16-bit queries cannot carry the scale without an error of their own.
+Tile ScoreRows::scaledQueries(const Tile &Q) const { return c.type == Type::f32 ? Q * factor : Q; }
+
+Tile ScoreRows::scores(const Tile &products, const Block &block) const {
+  const Tile S = modified(products, block);
+  const std::optional<Tile> keep = visible(block);
+  return keep ? select(*keep, S, -infinity) : S;
+}
+
+Tile ScoreRows::modified(const Tile &products, const Block &block) const {
+  const Tile scaled = c.type == Type::f32 ? products : products * factor;
+  Var S = c.softcap ? tanh(scaled) * (*a.softcap * unit) : scaled;
+  if (c.bias)
+    S = S + cast(a.bias->load({batch, head, row0, block.col0}, shape()), Type::f32) * unit;
+  if (c.alibi) {
+    const Tile distance = abs(rows + (keys - queries) - block.cols);
+    S = S - a.alibiSlopes->load({batch, head}, {1}) * unit * cast(distance, Type::f32);
+  }
+  if (c.scoreModifier)
+    S = userResult("scoreModifier", c.scoreModifier(S, position(block)), Type::f32, shape()) * log2e;
+  return S;
+}
+
+// Each comparison is of an index plus a scalar with another, so that the compiler sees which blocks need none.
+std::optional<Tile> ScoreRows::visible(const Block &block) const {
+  std::optional<Tile> keep;
+  const auto require = [&](const Tile &condition) {
+    const Tile all = keep ? *keep & condition : condition;
+    keep.emplace(all);
+  };
+  if (c.keyTail || c.keyLengths)
+    require(block.cols < length);
+  if (c.right)
+    require(rows + *a.right >= block.cols);
+  if (c.left)
+    require(rows + *a.left <= block.cols);
+  if (c.maskPredicate)
+    require(userResult("maskPredicate", c.maskPredicate(position(block)), Type::i1, shape()));
+  return keep;
+}
+
+Tile ScoreRows::values(const Tile &V, const Block &block) const {
+  return c.keyLengths ? select(column(t.iota(blockN)) + block.col0 < length, V, 0) : V;
+}
+
+Tile ScoreRows::kept(const Tile &P, const Block &block) const {
+  if (!c.dropout)
+    return P;
+  const Tile word = dropoutWord<Tile>(*dropoutStream, rows, block.cols);
+  return select((word ^ std::numeric_limits<int32_t>::min()) < a.dropout->threshold, P, 0);
+}
+
+ScorePosition ScoreRows::position(const Block &block) const {
+  return {batch, head, rows, block.cols, queries, keys, t};
+}
+
+} // namespace sectile::attention

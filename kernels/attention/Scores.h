@@ -1,0 +1,53 @@
+// From the products q k^T to the weights of the softmax: scale, softcap, bias, ALiBi, the user's modifier, masks,
+// dropout.
+#pragma once
+
+#include "kernels/attention/ForwardArguments.h"
+
+#include <array>
+
+namespace sectile::attention {
+
+/// The rows of scores that one program computes: what does not change from one block of keys to the next.
+class ScoreRows {
+public:
+  ScoreRows(Trace &t, const ForwardConfig &c, const ForwardArguments &a);
+
+  /// One block of keys: its first, and the column indices [1, blockN].
+  struct Block {
+    tile::Tile col0, cols;
+  };
+  Block block(const tile::Tile &index) const;
+  /// The blocks [first, last) that some row can see.
+  tile::Tile firstBlock() const;
+  tile::Tile lastBlock() const;
+
+  /// Queries with as much of the scale in them as their type can carry.
+  tile::Tile scaledQueries(const tile::Tile &Q) const;
+  /// The scores of a block in units of ln 2, for exp2, from the products of scaledQueries() and keys; -inf where the
+  /// key is invisible.
+  tile::Tile scores(const tile::Tile &products, const Block &block) const;
+  /// Values with zeros past the key length: what lies there may be anything, and 0 * NaN is NaN.
+  tile::Tile values(const tile::Tile &V, const Block &block) const;
+  /// Weights without the dropped ones. The softmax is of all weights: its sum takes them before.
+  tile::Tile kept(const tile::Tile &P, const Block &block) const;
+
+  const int64_t blockM, blockN;
+  const tile::Tile batch, head, row0, rows; ///< rows is [blockM, 1]
+
+private:
+  tile::Tile modified(const tile::Tile &products, const Block &block) const;
+  std::optional<tile::Tile> visible(const Block &block) const;
+  ScorePosition position(const Block &block) const;
+  tile::Shape shape() const { return {blockM, blockN}; }
+
+  Trace &t;
+  const ForwardConfig &c;
+  const ForwardArguments &a;
+  const tile::Tile queries, keys, length; ///< length: keys at or past it are invisible
+  const float unit;                       ///< of scores before the user's modifier: it sees natural ones
+  const tile::Tile factor;                ///< from products to scores (over softcap)
+  std::optional<std::array<tile::Tile, 4>> dropoutStream;
+};
+
+} // namespace sectile::attention
