@@ -84,7 +84,8 @@ Value sectile::holdsEverywhere(Value mask, OpBuilder &builder) {
   Location loc = op->getLoc();
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](SplatOp splat) { return splat.getValue(); })
-      .Case<BroadcastOp, ReshapeOp, TransposeOp>([&](auto moved) { return holdsEverywhere(moved.getSource(), builder); })
+      .Case<BroadcastOp, ReshapeOp, TransposeOp>(
+          [&](auto moved) { return holdsEverywhere(moved.getSource(), builder); })
       .Case<arith::AndIOp, arith::OrIOp>([&](auto both) -> Value {
         Value a = holdsEverywhere(both.getLhs(), builder), b = a ? holdsEverywhere(both.getRhs(), builder) : Value();
         return b ? decltype(both)::create(builder, loc, a, b) : Value();

@@ -130,6 +130,17 @@ void Code::atomicAdd(Value value, Value pointer) {
   LLVM::AtomicRMWOp::create(builder, loc, kind, pointer, value, LLVM::AtomicOrdering::monotonic);
 }
 
+Value Code::intrinsic(StringRef name, Type result, ValueRange arguments) {
+  StringAttr symbol = builder.getStringAttr(name);
+  if (!result) {
+    LLVM::CallIntrinsicOp::create(builder, loc, symbol, arguments);
+    return {};
+  }
+  return LLVM::CallIntrinsicOp::create(builder, loc, result, symbol, arguments).getResult(0);
+}
+
+Type Code::matrixTileType() { return LLVM::LLVMX86AMXType::get(builder.getContext()); }
+
 void Code::loop(Index begin, Index end, int64_t step, Body body) {
   loop(begin, end, step, {}, [&](Value iv, ValueRange) {
     body(iv);

@@ -62,6 +62,9 @@ public:
   void maskedStore(mlir::Value value, mlir::Value pointer, mlir::Value mask);
   void atomicAdd(mlir::Value value, mlir::Value pointer);
   mlir::Type pointerType();
+  /// A processor's own instruction, by LLVM's name; a null type for none.
+  mlir::Value intrinsic(llvm::StringRef name, mlir::Type result, mlir::ValueRange arguments);
+  mlir::Type matrixTileType(); ///< a register of the matrix unit
 
   // --- control ---
   void loop(Index begin, Index end, int64_t step, Body body);

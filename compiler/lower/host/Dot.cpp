@@ -24,7 +24,20 @@ struct KernelLowering::DotShape {
   int64_t depth;
 };
 
+/// The operands of what the dot absorbed, other than the product.
+void KernelLowering::prepareAbsorbed(DotOp dot, int lane) {
+  for (Value value = dot; value != plan.storedBy(dot);) {
+    Operation *user = *value.user_begin();
+    for (Value operand : user->getOperands())
+      if (operand != value)
+        prepareLanes(operand, lane);
+    value = user->getResult(0);
+  }
+}
+
 void KernelLowering::lower(DotOp op) {
+  if (plan.usesMatrixUnit(op))
+    return lowerOnMatrixUnit(op);
   DotShape dot;
   dot.dot = op;
   dot.accumulator = op.getAccumulator();
@@ -51,13 +64,7 @@ void KernelLowering::lower(DotOp op) {
   if (dot.vectors.strides[1] != 1 && dot.vectors.shape[1] > 1)
     dot.vectors = turned(dot.vectors, 1);
   prepareLanes(op.getAccumulator(), dot.lane);
-  for (Value value = op; value != dot.product;) { // the other operands of what was absorbed
-    Operation *user = *value.user_begin();
-    for (Value operand : user->getOperands())
-      if (operand != value)
-        prepareLanes(operand, dot.lane);
-    value = user->getResult(0);
-  }
+  prepareAbsorbed(op, dot.lane);
 
   // Registers: the accumulators, the vectors of one k, and one scalar.
   int64_t strips = llvm::divideCeil(dot.to.shape[dot.lane], vectors.lanes);

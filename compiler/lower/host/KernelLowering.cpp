@@ -10,7 +10,7 @@ using namespace sectile::host;
 using namespace sectile::ir;
 
 KernelLowering::KernelLowering(KernelOp kernel, const HostVectors &vectors, OpBuilder &builder)
-    : kernel(kernel), vectors(vectors), code(builder, kernel.getLoc()), plan(kernel, vectors.lanes) {}
+    : kernel(kernel), vectors(vectors), code(builder, kernel.getLoc()), plan(kernel, vectors) {}
 
 FailureOr<func::FuncOp> KernelLowering::run() {
   OpBuilder &builder = code.builder;

@@ -79,7 +79,17 @@ private:
   // --- products (Dot.cpp) ---
   void lower(ir::DotOp dot);
   struct DotShape;
+  void prepareAbsorbed(ir::DotOp dot, int lane);
   void dotBlock(const DotShape &dot, Index lane, int64_t vectors, Index row, int64_t rows);
+
+  // --- products on the matrix unit (Amx.cpp) ---
+  void lowerOnMatrixUnit(ir::DotOp dot);
+  Buffer packedRows(mlir::Value tile);
+  Buffer pairedRows(const Buffer &rows, int64_t depth);
+  Buffer leftOperand(mlir::Value operand);
+  Buffer rightOperand(mlir::Value operand);
+  struct MatrixBlock;
+  void matrixBlock(const MatrixBlock &block);
 
   // --- memory (ViewAccess.cpp) ---
   void lower(ir::LoadOp load);
@@ -116,8 +126,9 @@ private:
   mlir::Type heldType(mlir::Type element, const Position &at);
 
   Buffer allocate(Shape shape, mlir::Type element, int lane);
-  Buffer bufferFor(mlir::Value tile); ///< a new one, with the planned lanes
-  void define(mlir::Value tile);      ///< computes an inline tile that others will read from its buffer
+  Buffer allocatePacked(int64_t rows, int64_t columns); ///< of bf16 pairs, each an i32; columns are padded to 32
+  Buffer bufferFor(mlir::Value tile);                   ///< a new one, with the planned lanes
+  void define(mlir::Value tile); ///< computes an inline tile that others will read from its buffer
 
   ir::KernelOp kernel;
   HostVectors vectors;

@@ -58,7 +58,7 @@ bool sectile::host::isUniform(Value tile) {
   return tile.getDefiningOp<SplatOp>() || matchPattern(tile, m_Constant(&constant));
 }
 
-Plan::Plan(KernelOp kernel, int64_t vectorLanes) : vectorLanes(vectorLanes) {
+Plan::Plan(KernelOp kernel, const HostVectors &vectors) : vectors(vectors) {
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { bufferByKind(op); });
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { bufferByUse(op); });
   kernel.walk<WalkOrder::PreOrder>([&](DotOp dot) { absorbUsers(dot); });
@@ -304,17 +304,41 @@ void Plan::chooseLanes(DotOp dot) {
     return turn;
   };
   auto padding = [&](int64_t size) { // percent of lanes that are computed in vain
-    return 10 * (llvm::alignTo(size, vectorLanes) - size) / size;
+    return 10 * (llvm::alignTo(size, vectors.lanes) - size) / size;
   };
   int64_t alongN = price(dot.getB(), 1) + padding(shape[1]), alongM = price(dot.getA(), 0) + padding(shape[0]);
-  int lane = alongM < alongN ? 0 : 1;
+  int lane = alongM < alongN && !usesMatrixUnit(dot) ? 0 : 1;
   for (Value value = dot.getResult();; value = value.getUsers().begin()->getResult(0)) {
     lanes[value] = lane;
     if (value == product)
       break;
   }
-  auto [vectors, transposed] = dotOperand(lane == 1 ? dot.getB() : dot.getA());
-  demand(vectors, transposed ? 1 - lane : lane);
+  if (usesMatrixUnit(dot))
+    return;
+  auto [read, transposed] = dotOperand(lane == 1 ? dot.getB() : dot.getA());
+  demand(read, transposed ? 1 - lane : lane);
+}
+
+bool Plan::usesMatrixUnit(DotOp dot) const {
+  // Whole blocks of 16 x 16 results; the depth is padded with zeros.
+  Shape a = tileType(dot.getA()).getShape(), b = tileType(dot.getB()).getShape();
+  return vectors.matrixUnit && tileType(dot.getA()).getElementType().isBF16() &&
+         tileType(dot.getB()).getElementType().isBF16() && a[0] % 16 == 0 && b[1] % 16 == 0;
+}
+
+bool Plan::isPacked(LoadOp load) const {
+  if (!vectors.matrixUnit || !tileType(load).getElementType().isBF16() || tileType(load).getRank() != 2 ||
+      load.getPaddingAttr() || load->use_empty())
+    return false;
+  auto onlyProducts = [&](auto &self, Value tile) -> bool {
+    return llvm::all_of(tile.getUsers(), [&](Operation *user) {
+      if (auto transpose = dyn_cast<TransposeOp>(user))
+        return !transpose->use_empty() && self(self, transpose);
+      auto dot = dyn_cast<DotOp>(user);
+      return dot && dot.getAccumulator() != tile && usesMatrixUnit(dot);
+    });
+  };
+  return onlyProducts(onlyProducts, load);
 }
 
 /// Lets a tile be made with the lanes that a product wants, when it is free to choose.

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "compiler/ir/Tile.h"
+#include "compiler/lower/host/HostVectors.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
@@ -22,7 +23,7 @@ namespace sectile::host {
 
 class Plan {
 public:
-  Plan(ir::KernelOp kernel, int64_t vectorLanes);
+  Plan(ir::KernelOp kernel, const HostVectors &vectors);
 
   bool isBuffered(mlir::Value tile) const { return buffered.contains(tile); }
   /// The lane dimension of a buffered tile.
@@ -30,6 +31,10 @@ public:
   /// The tile that a dot's stores produce: its result, or the end of the chain of elementwise operations absorbed.
   mlir::Value storedBy(ir::DotOp dot) const { return stored.lookup(dot.getOperation()); }
   bool isAbsorbed(mlir::Operation *op) const { return absorbed.contains(op); }
+  /// Whether the matrix unit computes the dot; its operands are then packed (Amx.cpp) and its lanes run along n.
+  bool usesMatrixUnit(ir::DotOp dot) const;
+  /// Whether only the matrix unit reads the loaded tile, so that it is kept as it lies in memory.
+  bool isPacked(ir::LoadOp load) const;
   /// The loop-carried tile that the dot may write over, or null.
   mlir::Value overwrittenBy(ir::DotOp dot) const { return overwritten.lookup(dot.getOperation()); }
   /// The tile that an scf.if's result may write over, or null.
@@ -48,7 +53,7 @@ private:
   int naturalLane(mlir::Value tile);
   int64_t cost(mlir::Value tile);
 
-  int64_t vectorLanes;
+  HostVectors vectors;
   llvm::DenseSet<mlir::Value> buffered;
   llvm::DenseSet<mlir::Operation *> absorbed;
   llvm::DenseMap<mlir::Operation *, mlir::Value> stored, overwritten;

@@ -21,6 +21,7 @@ struct TileToVector : PassWrapper<TileToVector, OperationPass<ModuleOp>> {
     lanes = vectors.lanes;
     registers = vectors.registers;
     narrowMasks = vectors.narrowMasks;
+    matrixUnit = vectors.matrixUnit;
   }
 
   StringRef getArgument() const override { return "sectile-tile-to-vector"; }
@@ -34,7 +35,7 @@ struct TileToVector : PassWrapper<TileToVector, OperationPass<ModuleOp>> {
     OpBuilder builder(&getContext());
     SmallVector<ir::KernelOp> kernels(getOperation().getOps<ir::KernelOp>());
     for (ir::KernelOp kernel : kernels) {
-      host::KernelLowering lowering(kernel, {lanes, registers, narrowMasks}, builder);
+      host::KernelLowering lowering(kernel, {lanes, registers, narrowMasks, matrixUnit}, builder);
       FailureOr<func::FuncOp> function = lowering.run();
       if (failed(function))
         return signalPassFailure();
@@ -48,6 +49,7 @@ struct TileToVector : PassWrapper<TileToVector, OperationPass<ModuleOp>> {
   Option<int64_t> registers{*this, "registers", llvm::cl::desc("vector registers"), llvm::cl::init(16)};
   Option<bool> narrowMasks{*this, "narrow-masks", llvm::cl::desc("masked access to 8- and 16-bit elements"),
                            llvm::cl::init(false)};
+  Option<bool> matrixUnit{*this, "amx", llvm::cl::desc("bf16 products on the matrix unit"), llvm::cl::init(false)};
 };
 
 } // namespace

@@ -9,7 +9,7 @@ namespace sectile {
 
 std::unique_ptr<mlir::Pass> createTileToVector(const host::HostVectors &vectors);
 
-/// Makes the pass known to sectile-opt as `sectile-tile-to-vector{lanes=… registers=… narrow-masks=…}`.
+/// Makes the pass known to sectile-opt as `sectile-tile-to-vector{lanes=… registers=… narrow-masks=… amx=…}`.
 void registerTileToVector();
 
 } // namespace sectile

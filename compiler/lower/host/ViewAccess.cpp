@@ -171,13 +171,35 @@ void KernelLowering::lower(LoadOp load) {
   RankedTensorType type = tileType(load);
   Type element = type.getElementType();
   int last = static_cast<int>(type.getRank()) - 1;
-  Buffer to = allocate(type.getShape(), element, last);
+  bool packed = plan.isPacked(load);
+  Buffer to =
+      packed ? allocatePacked(type.getShape()[0], type.getShape()[1]) : allocate(type.getShape(), element, last);
   Window window = windowOf(views.find(load.getView())->second, scalarsOf(load.getIndices()), type.getShape());
 
   auto vectorType = VectorType::get({vectors.lanes}, memoryType(element));
   Value padding = code.constant(vectorType, 0);
   if (Attribute value = load.getPaddingAttr())
     padding = toMemory(constantAt(element, value, {{}, last}), element);
+  if (packed) {
+    buffers[load] = to;
+    int64_t columns = type.getShape()[1];
+    forEachVector(type.getShape(), last, {}, [&](const Position &at, Known &) {
+      Value inside = rowInside(window, at);
+      Value raw =
+          code.choose(inside, vectorType, [&] { return loadVector(window, at, padding); }, [&] { return padding; });
+      auto slot = [&](Index column) {
+        Index element = code.add(code.scale(at.index[0], 2 * to.strides[0]), column);
+        return code.address(scratch, element, 2, to.offset);
+      };
+      code.store(raw, slot(at.index[1]));
+      // The matrix unit takes 32 columns at a time.
+      if (columns % 32 && columns % 32 <= vectors.lanes) {
+        Value isLast = code.lessEqual(code.i64(columns - vectors.lanes), code.value(at.index[1]));
+        code.when(isLast, [&] { code.store(padding, slot(code.add(at.index[1], Index(vectors.lanes)))); });
+      }
+    });
+    return;
+  }
   Value padded = fromMemory(padding, element);
   forEachVector(type.getShape(), last, {}, [&](const Position &at, Known &) {
     Value inside = rowInside(window, at);
