@@ -139,8 +139,8 @@ static void checkMemory(const std::string &kernel, const Parameter &parameter, c
 }
 
 /// The one loop behind both functions of the header; `words` is null when memory does not matter.
-static void bind(const std::string &kernel, const std::vector<Parameter> &parameters,
-                 std::span<const Argument> arguments, ArgumentWords *words) {
+static void checkAndPack(const std::string &kernel, const std::vector<Parameter> &parameters,
+                         std::span<const Argument> arguments, ArgumentWords *words) {
   if (arguments.size() != parameters.size())
     refuseCount(kernel, parameters, arguments.size());
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -178,12 +178,12 @@ static void bind(const std::string &kernel, const std::vector<Parameter> &parame
 
 void sectile::checkArguments(const std::string &kernel, const std::vector<Parameter> &parameters,
                              std::span<const Argument> arguments) {
-  bind(kernel, parameters, arguments, nullptr);
+  checkAndPack(kernel, parameters, arguments, nullptr);
 }
 
 void sectile::bindArguments(const std::string &kernel, const std::vector<Parameter> &parameters,
                             std::span<const Argument> arguments, ArgumentWords &words) {
-  bind(kernel, parameters, arguments, &words);
+  checkAndPack(kernel, parameters, arguments, &words);
 }
 
 bool sectile::checkGrid(std::string_view kernel, const Grid &grid) {

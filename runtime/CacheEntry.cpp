@@ -177,5 +177,7 @@ llvm::Expected<CacheEntry> CacheEntry::parse(llvm::StringRef bytes) {
   } catch (const std::exception &e) {
     return damaged(std::string("has a malformed schedule: ") + e.what());
   }
+  if (toString(entry.schedule) != schedule)
+    return damaged("has the schedule '" + schedule + "', which is not as it is written");
   return entry;
 }

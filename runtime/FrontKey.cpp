@@ -16,7 +16,7 @@ FrontKey::Descriptor FrontKey::describe(const Argument &argument) {
   // Ranks and types out of range are refused when the arguments are checked; here they only need to differ.
   const int rank = view->rank;
   const bool legal = rank >= 0 && rank <= ArrayView::maxRank;
-  const bool unit = legal && (rank == 0 || view->strides[rank - 1] == 1 || view->sizes[rank - 1] <= 1);
+  const bool unit = legal && rank > 0 && (view->strides[rank - 1] == 1 || view->sizes[rank - 1] <= 1);
   return {Descriptor::array, static_cast<uint16_t>(std::min<unsigned>(static_cast<unsigned>(view->type), 15)),
           static_cast<uint16_t>(legal ? rank : 15), unit, 0};
 }

@@ -2,17 +2,21 @@
 
 using namespace sectile;
 
-void History::append(Line line) {
-  if (lines.size() == capacity)
-    lines.pop_front();
-  lines.push_back(std::move(line));
+History::Line &History::append(Line line) {
+  if (lines.size() < capacity)
+    return lines.emplace_back(std::move(line));
+  Line &replaced = lines[oldest];
+  replaced = std::move(line);
+  oldest = (oldest + 1) % capacity;
+  return replaced;
 }
 
 /// The last line when it is about this kernel, else a new one.
 History::Line &History::lineOf(const LoadedKernel *kernel) {
-  if (lines.empty() || lines.back().kernel != kernel)
-    append({kernel, {}, 0});
-  return lines.back();
+  if (!lines.empty())
+    if (Line &last = lines[(oldest + lines.size() - 1) % lines.size()]; last.kernel == kernel)
+      return last;
+  return append({kernel, {}, 0});
 }
 
 void History::recordHit(const LoadedKernel *kernel) {
@@ -52,8 +56,10 @@ CacheCounters History::counters() const {
 std::vector<LaunchRecord> History::records() const {
   std::lock_guard lock(mutex);
   std::vector<LaunchRecord> result;
-  for (const Line &line : lines)
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const Line &line = lines[(oldest + i) % lines.size()];
     result.push_back({line.kernel->name(), line.kernel->key(), line.miss.source, line.miss.reason, line.miss.compileMs,
                       line.miss.loadMs, line.launches});
+  }
   return result;
 }

@@ -3,8 +3,6 @@
 
 #include "runtime/LoadedKernel.h"
 
-#include <atomic>
-#include <deque>
 #include <mutex>
 
 namespace sectile {
@@ -12,6 +10,8 @@ namespace sectile {
 class History {
 public:
   static constexpr size_t capacity = 1000;
+
+  History() { lines.reserve(capacity); }
 
   /// How an executable was come by when it was not in the front table.
   struct Miss {
@@ -36,12 +36,13 @@ private:
     uint64_t launches;
   };
   // Under the mutex.
-  void append(Line line);
+  Line &append(Line line);
   Line &lineOf(const LoadedKernel *kernel);
 
   mutable std::mutex mutex;
   CacheCounters totals;
-  std::deque<Line> lines;
+  std::vector<Line> lines; // a ring once it is full, so that a launch never allocates
+  size_t oldest = 0;
 };
 
 } // namespace sectile

@@ -128,18 +128,26 @@ KernelProvider::Result KernelProvider::loadOrCompile(const Request &request, His
   return kernel;
 }
 
+/// Traces a kernel for what its arguments guarantee. Arguments that do not fit the kernel can guarantee what makes no
+/// sense to it: it is then traced without, to tell the caller what it declares.
+static TracedKernel traceFor(const Session::Instance &kernel, std::span<const Argument> arguments,
+                             const Schedule &schedule, const std::vector<ArgumentFacts> &facts) {
+  auto body = [&](Trace &t) { kernel.trace(t, kernel.identity, kernel.config); };
+  try {
+    return trace(kernel.name, body, schedule, facts);
+  } catch (const InternalError &) {
+    const TracedKernel plain = trace(kernel.name, body, schedule, {});
+    checkArguments(plain.name(), plain.parameters(), arguments);
+    throw;
+  }
+}
+
 KernelProvider::Provided KernelProvider::provide(const Session::Instance &kernel, std::span<const Argument> arguments,
                                                  const Schedule &schedule, const FrontKey &frontKey) {
   const Stopwatch watch;
   // 1. Trace, for a complete schedule and what the arguments guarantee.
   const Schedule complete = valueOrThrow(completeSchedule(schedule, target));
-  Request request{
-      trace(
-          kernel.name, [&](Trace &t) { kernel.trace(t, kernel.identity, kernel.config); }, complete, frontKey.facts()),
-      complete,
-      {},
-      {},
-      0};
+  Request request{traceFor(kernel, arguments, complete, frontKey.facts()), complete, {}, {}, 0};
   // 2. Refuse before compiling what a launch would refuse.
   checkArguments(request.traced.name(), request.traced.parameters(), arguments);
   // 3. The content key, with the edited stages in it.
