@@ -1,8 +1,10 @@
 #include "compiler/targets/Pipelines.h"
 
 #include "compiler/lower/Passes.h"
+#include "compiler/lower/host/TileToVector.h"
 #include "compiler/targets/Backend.h"
 #include "compiler/targets/cpu/Pipeline.h"
+#include "compiler/transforms/Passes.h"
 
 #include "compiler/support/Diagnostic.h"
 
@@ -61,6 +63,8 @@ void registerCpuPipeline(llvm::StringRef name, llvm::StringRef description, Buil
 } // namespace
 
 void registerPipelines() {
+  registerPasses();
+  registerTileToVector();
   registerExpansionPasses();
   registerCpuPipeline("sectile-cpu-pipeline", "tile to llvm for the host", cpu::buildCpuPipeline);
   registerCpuPipeline("sectile-cpu-tile-to-vector", "the host pipeline's first part", cpu::buildTileToVector);

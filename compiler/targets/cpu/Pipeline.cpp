@@ -29,10 +29,12 @@ static mlir::ConvertVectorToLLVMPassOptions vectorLowering() {
 static ExpandMathOptions mathExpansion(const Target &target) { return {.avx512 = target.vectorBits == 512}; }
 
 static host::HostVectors hostVectors(const CpuPipelineOptions &options) {
+  const Target &target = options.target;
   host::HostVectors vectors;
-  vectors.lanes = options.schedule.vectorWidth ? options.schedule.vectorWidth : options.target.vectorBits / 32;
-  vectors.registers = options.target.vectorRegisters;
-  vectors.narrowMasks = llvm::StringRef(options.target.features).contains("+avx512bw");
+  vectors.lanes = options.schedule.vectorWidth;
+  vectors.registers = target.vectorRegisters;
+  vectors.narrowMasks = target.vectorBits == 512; // AVX-512 BW and VL
+  vectors.matrixUnit = target.hasAmxBf16 && target.hasAvx512Bf16 && vectors.lanes == 16;
   return vectors;
 }
 
