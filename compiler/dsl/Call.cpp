@@ -6,10 +6,10 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/APFloat.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
 #include <cmath>
+#include <cstdio>
 
 using namespace sectile;
 using namespace sectile::dsl;
@@ -38,7 +38,11 @@ Input dsl::numberOf(double value, Type type) {
 }
 
 std::string dsl::describe(const Input &number) {
-  return number.isReal ? llvm::formatv("{0}", number.real).str() : std::to_string(number.integer);
+  if (!number.isReal)
+    return std::to_string(number.integer);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", number.real);
+  return text;
 }
 
 Call::Call(const char *name, std::initializer_list<Operand> operands) : name(name) {
@@ -215,7 +219,8 @@ mlir::TypedAttr Call::attribute(const Input &number, Type type, const Shape &sha
     scalar = mlir::FloatAttr::get(floating, *value);
   } else {
     if (number.isReal)
-      fail("needs integers beside " + name + ", got the real number " + describe(number) + ": cast the tile");
+      fail("needs integers for " + name + ", got the real number " + describe(number) +
+           ": write an integer, or cast to a float type");
     int64_t low = type == Type::i1 ? 0 : std::numeric_limits<int32_t>::min();
     int64_t high = type == Type::i1 ? 1
                    : modular        ? int64_t{std::numeric_limits<uint32_t>::max()}
