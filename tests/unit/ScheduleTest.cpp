@@ -1,0 +1,29 @@
+// Schedules as text.
+#include "sectile/Schedule.h"
+#include "sectile/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace sectile;
+
+TEST_CASE("a schedule is read back as it was written") {
+  for (const Schedule &schedule : {Schedule{}, Schedule{.blockM = 64}, Schedule{.blockM = 128, .blockN = 32},
+                                   Schedule{.blockN = 1, .threads = 7, .vectorWidth = 16}})
+    CHECK(parseSchedule(toString(schedule)) == schedule);
+  CHECK(toString(Schedule{}).empty());
+  CHECK(toString(Schedule{.blockM = 64, .blockN = 128}) == "blockM=64,blockN=128");
+  CHECK(parseSchedule(" blockN = 3 , blockM=2") == Schedule{.blockM = 2, .blockN = 3});
+}
+
+TEST_CASE("malformed schedules are refused by field") {
+  CHECK_THROWS_WITH(parseSchedule("blockX=3"), "schedule 'blockX=3': there is no field 'blockX'; fields are blockM, "
+                                               "blockN, threads, vectorWidth, each as name=value, separated by commas");
+  CHECK_THROWS_WITH(parseSchedule("blockM=-1"), "schedule 'blockM=-1': field 'blockM' needs a whole number from 0 "
+                                                "(chosen by the target) to 65536, got '-1'");
+  CHECK_THROWS_AS(parseSchedule("blockM=99999999999999999999"), UserError);
+  CHECK_THROWS_AS(parseSchedule("blockM="), UserError);
+  CHECK_THROWS_AS(parseSchedule("blockM"), UserError);
+  CHECK_THROWS_AS(parseSchedule("blockM=1,"), UserError);
+  CHECK_THROWS_AS(parseSchedule(","), UserError);
+  CHECK_THROWS_WITH(parseSchedule("blockM=1,blockM=2"), "schedule 'blockM=1,blockM=2': field 'blockM' is given twice");
+}
