@@ -1,0 +1,131 @@
+// What the host pays: a cold compilation, a load from disk, and the call of a cached kernel over the bare function.
+//
+//   launch_overhead [TARGET]
+//
+// The last number is the median time of Session::launch minus that of calling the compiled function itself with packed
+// arguments, on one thread. The problem is the smallest there is, so that the kernel does not hide the host.
+#include "compiler/Compiler.h"
+#include "compiler/support/Diagnostic.h"
+#include "runtime/Binding.h"
+#include "runtime/host/HostCode.h"
+#include "sectile/Attention.h"
+#include "sectile/Error.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+using namespace sectile;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+struct NoConfig {};
+
+/// Touches every argument of a kernel with as many as attention has; does next to nothing.
+void traceTiny(Trace &t, const NoConfig &) {
+  const tile::View q = t.input("q", Type::f32, 4), k = t.input("k", Type::f32, 4), v = t.input("v", Type::f32, 4);
+  const tile::View out = t.output("out", Type::f32, 4);
+  const tile::Tile scale = t.scalar("scale");
+  const tile::Tile zero = t.program(0);
+  auto first = [&](const tile::View &view) { return view.load({zero, zero, zero, zero}, {4}); };
+  out.store({zero, zero, zero, zero}, first(q) * scale + first(k) + first(v));
+}
+constexpr Kernel<NoConfig> tinyKernel{"tiny", traceTiny};
+
+/// Median nanoseconds of one call, over many batches.
+template <class Call> double nanoseconds(Call &&call) {
+  constexpr int batch = 200, batches = 2001;
+  std::vector<double> times;
+  for (int i = 0; i < batches; ++i) {
+    const auto start = Clock::now();
+    for (int j = 0; j < batch; ++j)
+      call();
+    times.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count() / batch);
+  }
+  std::nth_element(times.begin(), times.begin() + batches / 2, times.end());
+  return times[batches / 2];
+}
+
+double milliseconds(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+struct Arrays {
+  std::vector<float> memory = std::vector<float>(4096, 0.5f);
+  ArrayView q, k, v, out;
+  Arrays() {
+    ArrayView *views[] = {&q, &k, &v, &out};
+    for (int i = 0; i < 4; ++i)
+      *views[i] = ArrayView(memory.data() + 1024 * i, Type::f32, {1, 4, 1, 16});
+  }
+};
+
+Options optionsFor(const std::string &target, const std::string &cache) {
+  Options options;
+  options.target = target;
+  options.cache = cache;
+  return options;
+}
+
+void measureStart(const std::string &target, const std::string &cache) {
+  Arrays arrays;
+  for (const char *what : {"cold", "warm from disk"}) {
+    const auto start = Clock::now();
+    Session session(optionsFor(target, cache));
+    const double opened = milliseconds(start);
+    attentionForward(session, Stream::host(), arrays.q, arrays.k, arrays.v, arrays.out, std::nullopt);
+    const LaunchRecord record = session.history().front();
+    std::printf("attention, %s: first call %.1f ms (compile %.1f, load %.1f), opening the session %.1f\n", what,
+                milliseconds(start) - opened, record.compileMs, record.loadMs, opened);
+  }
+}
+
+void measureCalls(const std::string &target) {
+  Arrays arrays;
+  Session session(optionsFor(target, "off"));
+  const double attention = nanoseconds(
+      [&] { attentionForward(session, Stream::host(), arrays.q, arrays.k, arrays.v, arrays.out, std::nullopt); });
+  std::printf("attention, cached call of a 4 x 4 problem: %.0f ns\n", attention);
+
+  const Argument arguments[] = {arrays.q, arrays.k, arrays.v, arrays.out, 2.0f};
+  const std::span<const Argument> all(arguments);
+  const double launch = nanoseconds([&] { session.launch(Stream::host(), tinyKernel, NoConfig{}, Grid{}, all); });
+  auto executable = session.prepare(tinyKernel, NoConfig{}, all);
+  if (executable->stages().back().name != "object") {
+    std::printf("tiny kernel, cached call: %.0f ns\n", launch);
+    return;
+  }
+  auto traced =
+      trace("tiny", [](Trace &t) { traceTiny(t, {}); }, executable->schedule(), {{true}, {true}, {true}, {true}});
+  const Target described = valueOrThrow(resolveTarget(target));
+  const Artifact artifact = valueOrThrow(compile(traced, described, executable->schedule(), nullptr));
+  const auto code = valueOrThrow(HostCode::load(artifact.binary(), artifact.entry));
+  ArgumentWords words;
+  bindArguments("tiny", artifact.parameters, all, words);
+  std::vector<char> scratch(1 << 20);
+  auto *aligned = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) & ~uintptr_t{63});
+  const double bare = nanoseconds([&, function = code->entry()] { function(words.data(), 0, 0, 0, aligned); });
+  std::printf("tiny kernel with 4 arrays of rank 4: cached call %.0f ns, bare function %.0f ns, host cost %.0f ns\n",
+              launch, bare, launch - bare);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const std::string target = argc > 1 ? argv[1] : "cpu";
+  std::string cache = (std::filesystem::temp_directory_path() / "sectile-bench-XXXXXX").string();
+  if (!::mkdtemp(cache.data()))
+    return 1;
+  int status = 0;
+  try {
+    measureStart(target, cache);
+    measureCalls(target);
+  } catch (const Error &e) {
+    std::fprintf(stderr, "launch_overhead: %s\n", e.what());
+    status = 1;
+  }
+  std::filesystem::remove_all(cache);
+  return status;
+}
