@@ -10,7 +10,8 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 include(GNUInstallDirs)
 
-# ccache sees paths relative to the build folder, so that several build folders and clones share what they compiled.
+# ccache sees paths relative to the build folder, so that build/dev, build/release and other clones share what they
+# compiled; no compiler option may therefore depend on SECTILE_STATIC_LLVM.
 find_program(SECTILE_CCACHE ccache)
 if(SECTILE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${SECTILE_CCACHE})
@@ -48,9 +49,6 @@ endif()
 function(sectile_library name)
   add_library(${name} OBJECT ${ARGN})
   target_link_libraries(${name} PRIVATE sectile_flags)
-  if(SECTILE_STATIC_LLVM)
-    target_compile_options(${name} PRIVATE -ffunction-sections -fdata-sections)
-  endif()
   add_dependencies(${name} SectileTileIncGen SectilePassesIncGen)
   set_property(GLOBAL APPEND PROPERTY SECTILE_LIBRARIES ${name})
 endfunction()

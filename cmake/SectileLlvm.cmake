@@ -27,19 +27,18 @@ endif()
 
 # What Sectile uses, and no more: each line below costs size.
 set(SECTILE_MLIR_LIBRARIES
-    MLIRIR MLIRParser MLIRPass MLIRRewrite MLIRTransforms MLIRTransformUtils MLIRAnalysis
-    # dialects, with what their passes need
-    MLIRArithDialect MLIRArithTransforms MLIRMathDialect MLIRMathTransforms MLIRSCFDialect MLIRSCFTransforms
-    MLIRControlFlowDialect MLIRFuncDialect MLIRVectorDialect MLIRVectorTransforms MLIRVectorUtils MLIRLLVMDialect
-    MLIRMemRefDialect MLIRUBDialect MLIRX86VectorDialect MLIRX86VectorTransforms
+    MLIRIR MLIRParser MLIRPass MLIRTransforms
+    # dialects
+    MLIRArithDialect MLIRControlFlowDialect MLIRFuncDialect MLIRLLVMDialect MLIRMathDialect MLIRSCFDialect MLIRUBDialect
+    MLIRVectorDialect
+    MLIRArithTransforms
     # conversions down to the llvm dialect
-    MLIRArithToLLVM MLIRMathToLLVM MLIRMathToLibm MLIRSCFToControlFlow MLIRControlFlowToLLVM MLIRFuncToLLVM
-    MLIRIndexToLLVM MLIRMemRefToLLVM MLIRUBToLLVM MLIRVectorToLLVM MLIRVectorToLLVMPass MLIRVectorToSCF
-    MLIRReconcileUnrealizedCasts
+    MLIRArithToLLVM MLIRControlFlowToLLVM MLIRFuncToLLVM MLIRMathToLLVM MLIRReconcileUnrealizedCasts
+    MLIRSCFToControlFlow MLIRUBToLLVM MLIRVectorToLLVMPass
     # and from there to LLVM IR
     MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation MLIRTargetLLVMIRExport)
-llvm_map_components_to_libnames(SECTILE_LLVM_LIBRARIES core support passes orcjit jitlink x86codegen x86desc x86info
-                                x86asmparser)
+llvm_map_components_to_libnames(SECTILE_LLVM_LIBRARIES core support passes executionengine runtimedyld
+                                x86codegen x86desc x86info x86asmparser)
 
 # Debian's static MLIR archives name libLLVM.so as a dependency: that would bring a second LLVM into the process, whose
 # passes are never initialized. Take it out of each.
@@ -63,5 +62,4 @@ set_property(TARGET LLVMSupport PROPERTY INTERFACE_LINK_LIBRARIES
              "rt;dl;m;${SECTILE_STATIC_z};${SECTILE_STATIC_zstd};LLVMDemangle")
 
 target_link_libraries(sectile_llvm INTERFACE ${SECTILE_MLIR_LIBRARIES} ${SECTILE_LLVM_LIBRARIES})
-target_compile_options(sectile_llvm INTERFACE -ffunction-sections -fdata-sections)
 target_link_options(sectile_llvm INTERFACE -Wl,--gc-sections -Wl,--icf=all)

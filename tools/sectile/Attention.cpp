@@ -83,7 +83,7 @@ Outcome AttentionCommand::run(Output &output) const {
                             {"source", provenance.source},
                             {"compile_ms", provenance.ms}};
   std::string text =
-      format("target    %s\nschedule  %s\nkernel    %s %s\n          %s\n", executable->target().c_str(),
+      format("target    %s\nschedule  %s\nkernel    %s %s\n          %s\n", shortTarget(executable->target()).c_str(),
              schedule.c_str(), executable->name().c_str(), executable->key().c_str(), provenance.text().c_str());
 
   // 2. Run.

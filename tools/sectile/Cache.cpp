@@ -80,14 +80,13 @@ Outcome list(Output &output) {
       continue;
     }
     const CacheEntry &entry = file.entry;
-    const std::string processor = entry.target.substr(0, entry.target.find(':', entry.target.find(':') + 1));
     output.result(llvm::json::Object{{"key", entry.key},
                                      {"kernel", entry.name},
                                      {"target", entry.target},
                                      {"schedule", toString(entry.schedule)},
                                      {"bytes", static_cast<int64_t>(file.bytes)}},
-                  format("%s  %s  %s  %s  %ju bytes", entry.key.c_str(), entry.name.c_str(), processor.c_str(),
-                         toString(entry.schedule).c_str(), file.bytes));
+                  format("%s  %s  %s  %s  %ju bytes", entry.key.c_str(), entry.name.c_str(),
+                         shortTarget(entry.target).c_str(), toString(entry.schedule).c_str(), file.bytes));
   }
   return Outcome::ok;
 }

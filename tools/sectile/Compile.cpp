@@ -45,7 +45,7 @@ Outcome CompileCommand::run(Output &output) const {
                               problem.lse.view(), problem.options, arguments.schedule());
 
   llvm::json::Object resources;
-  std::string text = format("target    %s\nschedule  %s\nkey       %s\n", executable->target().c_str(),
+  std::string text = format("target    %s\nschedule  %s\nkey       %s\n", shortTarget(executable->target()).c_str(),
                             toString(executable->schedule()).c_str(), executable->key().c_str());
   for (const auto &[name, value] : executable->resources()) {
     resources[name] = value;

@@ -19,13 +19,13 @@ static Outcome listDevices(Output &output) {
         target == std::string("cpu") ? "f32 f16 bf16" : "f32 f16 bf16, slowly: the definition of each operation";
     try {
       const Session session(options);
-      output.result(
-          llvm::json::Object{{"device", target},
-                             {"available", true},
-                             {"target", session.target()},
-                             {"threads", session.threads()},
-                             {"runs", runs}},
-          format("%-9s  %s\n           %d threads; %s", target, session.target().c_str(), session.threads(), runs));
+      output.result(llvm::json::Object{{"device", target},
+                                       {"available", true},
+                                       {"target", session.target()},
+                                       {"threads", session.threads()},
+                                       {"runs", runs}},
+                    format("%-9s  %s\n           %d threads; %s", target, shortTarget(session.target()).c_str(),
+                           session.threads(), runs));
     } catch (const Error &error) {
       output.result(llvm::json::Object{{"device", target}, {"available", false}, {"reason", error.what()}},
                     format("%-9s  not available: %s", target, error.what()));

@@ -49,6 +49,10 @@ void Progress::show() {
     std::fprintf(stderr, "\r\033[K");
 }
 
+std::string sectile::cli::shortTarget(const std::string &target) {
+  return target.substr(0, target.find(':', target.find(':') + 1));
+}
+
 std::string sectile::cli::format(const char *pattern, ...) {
   va_list arguments, again;
   va_start(arguments, pattern);

@@ -38,6 +38,9 @@ private:
   std::thread thread; // none when stderr is no terminal
 };
 
+/// "cpu:znver5" of "cpu:znver5:+avx2,…": a target without its features, for people.
+std::string shortTarget(const std::string &target);
+
 /// `printf` into a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char *pattern, ...);
 
