@@ -111,8 +111,13 @@ LogicalResult KernelLowering::lower(Operation *op) {
   turnedBuffers.clear();
   auto done = [](auto) { return success(); };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<LoadOp, StoreOp, AtomicAddOp, DotOp, ReduceOp>([&](auto statement) {
+      .Case<LoadOp, StoreOp, AtomicAddOp, DotOp>([&](auto statement) {
         lower(statement);
+        return success();
+      })
+      .Case([&](ReduceOp reduce) {
+        if (!reduced.contains(reduce))
+          lower(reduce);
         return success();
       })
       .Case<scf::ForOp, scf::IfOp>([&](auto control) { return lower(control); })
@@ -139,11 +144,21 @@ LogicalResult KernelLowering::lower(Operation *op) {
       });
 }
 
-// The tile counts as buffered only once it is complete: until then it is evaluated from its operands.
+// The tile counts as buffered only once it is complete: until then it is evaluated from its operands. A reduction of
+// it is done in the same loop.
 void KernelLowering::define(Value tile) {
   RankedTensorType type = tileType(tile);
   Buffer to = allocate(type.getShape(), type.getElementType(), plan.laneOf(tile));
-  materialize(tile, to);
+  Operation *op = tile.getDefiningOp();
+  auto reduce = llvm::find_if(tile.getUsers(), [&](Operation *user) {
+    return isa<ReduceOp>(user) && user->getBlock() == op->getBlock() && isElementwise(op);
+  });
+  if (reduce != tile.getUsers().end()) {
+    lower(cast<ReduceOp>(*reduce), &to);
+    reduced.insert(*reduce);
+  } else {
+    materialize(tile, to);
+  }
   buffers[tile] = to;
 }
 

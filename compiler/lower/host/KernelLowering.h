@@ -61,7 +61,8 @@ private:
   Values scalarsOf(mlir::ValueRange values);
 
   // --- loops over tiles (Loops.cpp) ---
-  void lower(ir::ReduceOp reduce);
+  /// Reduces a tile; one that is `undefined` yet is computed and written to its buffer on the way.
+  void lower(ir::ReduceOp reduce, const Buffer *undefined = nullptr);
   void lower(ir::ReshapeOp reshape); // one that moves elements
   /// Computes a tile into a buffer.
   void materialize(mlir::Value tile, const Buffer &to);
@@ -99,6 +100,7 @@ private:
   Window windowOf(const ViewArgument &view, mlir::ValueRange indices, Shape shape);
   mlir::Value rowInside(const Window &window, const Position &at);
   mlir::Value addressIn(const Window &window, const Position &at);
+  mlir::Value isWhole(const Window &window);
   mlir::Value isWhole(const Window &window, Index first);
   bool canMask(const Window &window) const;
   mlir::Value partMask(const Window &window, Index first);
@@ -139,6 +141,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, ViewArgument> views;
   llvm::DenseMap<mlir::Value, Buffer> buffers;
+  llvm::DenseSet<mlir::Operation *> reduced;                         // together with the definition of their operand
   llvm::DenseMap<std::pair<mlir::Value, int>, Buffer> turnedBuffers; // for the statement being lowered
   int64_t scratchBytes = 0;
   Buffer staging; // one vector, for rows that are cut off

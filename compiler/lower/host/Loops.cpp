@@ -196,7 +196,7 @@ struct Reduction {
 };
 } // namespace
 
-void KernelLowering::lower(ReduceOp reduce) {
+void KernelLowering::lower(ReduceOp reduce, const Buffer *undefined) {
   Value source = reduce.getSource();
   Shape shape = tileType(source).getShape();
   int axis = static_cast<int>(reduce.getAxis());
@@ -205,7 +205,20 @@ void KernelLowering::lower(ReduceOp reduce) {
   Buffer to = bufferFor(reduce);
   // Lanes along another dimension when the result has them there: no horizontal operation.
   int lane = shape.size() > 1 && to.lane != axis && shape[to.lane] > 1 ? to.lane : axis;
+  bool turns = undefined && undefined->lane != lane;
+  if (turns) { // the loops run across each other: two of them
+    materialize(source, *undefined);
+    buffers[source] = *undefined;
+    undefined = nullptr;
+  }
   prepareLanes(source, lane);
+  auto next = [&](const Position &at) {
+    Known known;
+    Value value = evaluate(source, at, known);
+    if (undefined)
+      write(value, *undefined, at);
+    return value;
+  };
   Position at{SmallVector<Index>(shape.size(), Index(0)), lane};
   Type held = heldType(element, at);
 
@@ -218,16 +231,15 @@ void KernelLowering::lower(ReduceOp reduce) {
       forEachIndex(tileType(reduce).getShape(), 0, lane, at, [&] {
         Values identities(width * unroll, code.constant(held, reduction.identity()));
         Values sums = code.loop(Index(0), Index(shape[axis]), unroll, identities, [&](Value iv, ValueRange carried) {
-          Values next;
+          Values sumsNext;
           for (int64_t row = 0; row < unroll; ++row) {
             for (int64_t i = 0; i < width; ++i) {
               at.index[axis] = Index(iv, row);
               at.index[lane] = code.add(first, Index(i * vectors.lanes));
-              Known known;
-              next.push_back(reduction.combine(evaluate(source, at, known), carried[row * width + i]));
+              sumsNext.push_back(reduction.combine(next(at), carried[row * width + i]));
             }
           }
-          return next;
+          return sumsNext;
         });
         at.index[axis] = Index(0);
         for (int64_t i = 0; i < width; ++i) {
@@ -255,18 +267,16 @@ void KernelLowering::lower(ReduceOp reduce) {
     if (whole)
       sums = code.loop(Index(0), Index(whole * vectors.lanes), unroll * vectors.lanes, sums,
                        [&](Value iv, ValueRange carried) {
-                         Values next;
+                         Values sumsNext;
                          for (int64_t i = 0; i < unroll; ++i) {
                            at.index[axis] = Index(iv, i * vectors.lanes);
-                           Known known;
-                           next.push_back(reduction.combine(evaluate(source, at, known), carried[i]));
+                           sumsNext.push_back(reduction.combine(next(at), carried[i]));
                          }
-                         return next;
+                         return sumsNext;
                        });
     if (rest) {
       at.index[axis] = Index(whole * vectors.lanes);
-      Known known;
-      Value part = evaluate(source, at, known);
+      Value part = next(at);
       Value inside = code.less(code.lanesFrom(Index(0), vectors.lanes), code.broadcast(code.i32(rest), vectors.lanes));
       part = arith::SelectOp::create(code.builder, code.loc, inside, part, code.constant(held, reduction.identity()));
       sums[0] = reduction.combine(part, sums[0]);

@@ -111,6 +111,18 @@ Value KernelLowering::isWhole(const Window &window, Index first) {
                    code.lessEqual(code.value(code.add(first, Index(vectors.lanes))), window.end[last]));
 }
 
+/// Whether the window is inside as a whole, in whole vectors; null when that cannot be.
+Value KernelLowering::isWhole(const Window &window) {
+  if (!window.view->unitStride || window.shape[window.last()] % vectors.lanes)
+    return {};
+  Value whole;
+  for (auto [begin, end, size] : llvm::zip(window.begin, window.end, window.shape)) {
+    Value here = code.both(code.lessEqual(begin, code.i64(0)), code.lessEqual(code.i64(size), end));
+    whole = whole ? code.both(whole, here) : here;
+  }
+  return whole;
+}
+
 bool KernelLowering::canMask(const Window &window) const {
   return window.view->unitStride && (bytesOf(window.view->type) == 4 || vectors.narrowMasks);
 }
@@ -180,36 +192,39 @@ void KernelLowering::lower(LoadOp load) {
   Value padding = code.constant(vectorType, 0);
   if (Attribute value = load.getPaddingAttr())
     padding = toMemory(constantAt(element, value, {{}, last}), element);
-  if (packed) {
-    buffers[load] = to;
+  // As they lie in memory, or as elements are held in registers.
+  auto put = [&](const Position &at, Value raw) {
+    if (!packed)
+      return write(fromMemory(raw, element), to, at);
+    auto slot = [&](Index column) {
+      Index word = code.scale(at.index[0], 2 * to.strides[0]);
+      return code.address(scratch, code.add(word, column), 2, to.offset);
+    };
+    code.store(raw, slot(at.index[1]));
+    // The matrix unit takes 32 columns at a time: zeros follow the last ones.
     int64_t columns = type.getShape()[1];
+    if (columns % 32 && columns % 32 <= vectors.lanes) {
+      Value isLast = code.lessEqual(code.i64(columns - vectors.lanes), code.value(at.index[1]));
+      code.when(isLast, [&] { code.store(padding, slot(code.add(at.index[1], Index(vectors.lanes)))); });
+    }
+  };
+  auto checked = [&] {
     forEachVector(type.getShape(), last, {}, [&](const Position &at, Known &) {
-      Value inside = rowInside(window, at);
-      Value raw =
-          code.choose(inside, vectorType, [&] { return loadVector(window, at, padding); }, [&] { return padding; });
-      auto slot = [&](Index column) {
-        Index element = code.add(code.scale(at.index[0], 2 * to.strides[0]), column);
-        return code.address(scratch, element, 2, to.offset);
-      };
-      code.store(raw, slot(at.index[1]));
-      // The matrix unit takes 32 columns at a time.
-      if (columns % 32 && columns % 32 <= vectors.lanes) {
-        Value isLast = code.lessEqual(code.i64(columns - vectors.lanes), code.value(at.index[1]));
-        code.when(isLast, [&] { code.store(padding, slot(code.add(at.index[1], Index(vectors.lanes)))); });
-      }
+      put(at, code.choose(
+                  rowInside(window, at), vectorType, [&] { return loadVector(window, at, padding); },
+                  [&] { return padding; }));
     });
-    return;
-  }
-  Value padded = fromMemory(padding, element);
-  forEachVector(type.getShape(), last, {}, [&](const Position &at, Known &) {
-    Value inside = rowInside(window, at);
-    Value held = code.choose(
-        inside, padded.getType(), [&] { return fromMemory(loadVector(window, at, padding), element); },
-        [&] { return padded; });
-    write(held, to, at);
-  });
+  };
+  auto unchecked = [&] {
+    forEachVector(type.getShape(), last, {},
+                  [&](const Position &at, Known &) { put(at, code.load(vectorType, addressIn(window, at))); });
+  };
+  if (Value whole = isWhole(window))
+    code.when(whole, unchecked, checked);
+  else
+    checked();
   // Rows come as they lie in memory; a tile whose lanes run elsewhere is turned in one go.
-  int lane = plan.laneOf(load);
+  int lane = packed ? last : plan.laneOf(load);
   buffers[load] = lane == last ? to : turned(to, lane);
 }
 
