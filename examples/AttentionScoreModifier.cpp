@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <string>
 #include <vector>
 
 using namespace sectile;
@@ -56,6 +57,7 @@ int main() {
         for (int64_t d = 0; d < dim; ++d)
           worst = std::fmax(worst, std::abs(out[at(b, i, h) + d] - expected[d] / sum));
       }
-  std::printf("attention with a score modifier on %s: largest error %.2g\n", session.target().c_str(), worst);
+  const std::string target = session.target().substr(0, session.target().find(":+")); // without the features
+  std::printf("attention with a score modifier on %s: largest error %.2g\n", target.c_str(), worst);
   return worst < 1e-5 ? 0 : 1;
 }
