@@ -1,0 +1,44 @@
+// Runs kernels of the conformance suite on the target under test, through the compiler's own interface.
+//
+// The suite is one set of test bodies. `conformance --target interpret` holds the interpreter against expectations
+// computed in plain C++, and `--target cpu` holds the compiled code against the very same expectations.
+#pragma once
+
+#include "compiler/dsl/TracedKernel.h"
+
+#include "sectile/Session.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace sectile::conformance {
+
+/// "interpret", "cpu", …: what the command line named.
+const std::string &targetName();
+void setTargetName(std::string name);
+
+/// A kernel traced and compiled for the target under test.
+class Program {
+public:
+  /// `facts` by argument; a missing one guarantees nothing.
+  explicit Program(const std::function<void(Trace &)> &body, std::vector<ArgumentFacts> facts = {},
+                   Schedule schedule = {});
+  ~Program();
+
+  /// Runs every program of the grid, spread over four threads.
+  void run(const std::vector<Argument> &arguments, Grid grid = {}) const;
+
+private:
+  struct Compiled;
+  TracedKernel traced;
+  std::unique_ptr<Compiled> compiled; ///< null for the interpreter
+};
+
+/// Compiles and runs once, telling the compiler all that holds for the arguments.
+void run(const std::function<void(Trace &)> &body, const std::vector<Argument> &arguments, Grid grid = {});
+
+/// What a launch with these arguments guarantees.
+std::vector<ArgumentFacts> factsOf(const std::vector<Argument> &arguments);
+
+} // namespace sectile::conformance
