@@ -181,9 +181,10 @@ void Slots::check(int64_t slot, const std::string &what, const Tensor &exact, To
 
 void Slots::checkWithin(int64_t slot, const std::string &what, const Tensor &exact, const Tensor &bound) {
   compare(slot, what, exact, [&](int64_t i, double value) {
-    return std::isnan(exact.values[i])
-               ? std::isnan(value)
-               : value == exact.values[i] || std::fabs(value - exact.values[i]) <= bound.values[i];
+    const double expected = exact.values[i];
+    if (!std::isfinite(expected))
+      return std::isnan(expected) ? std::isnan(value) : value == expected;
+    return std::fabs(value - expected) <= bound.values[i];
   });
 }
 
