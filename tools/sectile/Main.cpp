@@ -16,13 +16,19 @@ namespace {
 
 constexpr int userErrorCode = 2, failureCode = 1;
 
-/// Every long option of a command and of the program, for messages.
+/// The long options of a command, for messages.
 std::string legalOptions(const CLI::App &command) {
   std::string names;
-  for (const CLI::App *app = &command; app; app = app->get_parent())
-    for (const CLI::Option *option : app->get_options())
-      for (const std::string &name : option->get_lnames())
-        names += " --" + name;
+  for (const CLI::Option *option : command.get_options())
+    for (const std::string &name : option->get_lnames())
+      names += " --" + name;
+  return names + " --json";
+}
+
+std::string legalSubcommands(const CLI::App &command) {
+  std::string names;
+  for (const CLI::App *subcommand : command.get_subcommands({}))
+    names += " " + subcommand->get_name();
   return names;
 }
 
@@ -37,11 +43,14 @@ const CLI::App &chosenCommand(const CLI::App &program) {
 int explain(const CLI::App &program, const CLI::ParseError &error) {
   const CLI::App &command = chosenCommand(program);
   std::string message = error.what();
-  if (dynamic_cast<const CLI::ExtrasError *>(&error)) {
-    message = "not known here:";
-    for (const std::string &word : command.remaining(true))
-      message += " " + word;
-    message += "; legal options:" + legalOptions(command);
+  const bool wantsSubcommand = !command.get_subcommands({}).empty();
+  if (dynamic_cast<const CLI::ExtrasError *>(&error) || wantsSubcommand) {
+    std::string unknown;
+    for (const std::string &word : program.remaining(true))
+      unknown += " " + word;
+    message = unknown.empty() ? "a subcommand is missing" : "not known here:" + unknown;
+    message += wantsSubcommand ? "; legal subcommands:" + legalSubcommands(command)
+                               : "; legal options:" + legalOptions(command);
   }
   std::fprintf(stderr, "sectile: error: %s\nsee: sectile %s--help\n", message.c_str(),
                &command == &program ? "" : (command.get_name() + " ").c_str());

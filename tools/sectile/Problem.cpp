@@ -41,6 +41,7 @@ void ProblemArguments::addTo(CLI::App &app, bool withFiles) {
   app.add_flag("--causal{bottom-right}", causal,
                "no key after the query; =bottom-right (default) or =top-left says "
                "which corner of the scores the diagonal meets")
+      ->type_name("")
       ->check(CLI::IsMember(alignmentNames))
       ->group(scores);
   app.add_option("--window", window, "keys visible left and right of the diagonal, inclusive; -1: all")

@@ -9,7 +9,7 @@ using namespace sectile::cli;
 
 void sectile::cli::addTune(CLI::App &program, Action &action) {
   CLI::App *app = program.add_subcommand("tune", "Not in this version: schedules come from a table and --schedule.");
-  app->allow_extras();
+  app->fallthrough(false)->allow_extras(); // whatever the user asks of it
   app->callback([&action] {
     action = [](Output &) -> Outcome {
       throw UserError("tune: this version has no tuner; schedules come from a built-in table, or from "
