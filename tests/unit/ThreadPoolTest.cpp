@@ -78,16 +78,23 @@ TEST_CASE("several threads may call at once, and a body may call again") {
   CHECK(total == 6 * 300 * 11 * 3);
 }
 
-TEST_CASE("work reaches the other threads") {
+TEST_CASE("work reaches the other threads, loop after loop") {
   ThreadPool pool(2);
-  std::atomic<int> started{0};
-  // Each of two indices waits for the other: this ends only if two threads take part.
-  pool.parallelFor(2, 0, [&](int64_t, int) {
-    ++started;
-    while (started < 2)
-      std::this_thread::yield();
-  });
-  CHECK(started == 2);
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    // Each of two indices waits for the other: both start only if two threads take part.
+    std::atomic<int> started{0};
+    auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    std::atomic<bool> met{true};
+    pool.parallelFor(2, 0, [&](int64_t, int) {
+      ++started;
+      while (started < 2 && met) {
+        std::this_thread::yield();
+        if (std::chrono::steady_clock::now() > patience)
+          met = false;
+      }
+    });
+    REQUIRE(met);
+  }
 }
 
 TEST_CASE("pools end while their threads sleep or spin") {
