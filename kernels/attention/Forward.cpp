@@ -8,7 +8,7 @@ namespace sectile::attention {
 using namespace tile;
 
 void forward(Trace &t, const ForwardConfig &c) {
-  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr float log2e = 1.44269504f, ln2 = 0.69314718f;
   const ForwardArguments a(t, c);
   const ScoreRows s(t, c, a);
@@ -16,9 +16,10 @@ void forward(Trace &t, const ForwardConfig &c) {
   const Tile kvHead = floorDiv(s.head, floorDiv(a.q.dim(1), a.k.dim(1))); // grouped-query attention
   const Tile Q = s.scaledQueries(a.q.load({s.batch, s.head, s.row0, 0}, {M, c.headDim}));
 
-  Var m = c.sink ? broadcast(a.sink->load({s.head}, {1}) * log2e, {M, 1}) : t.full(-infinity, {M, 1});
-  Var l = t.full(c.sink ? 1 : 0, {M, 1}); // m, l: running maximum of a row's scores, and sum of exp2(score - m)
-  Var acc = t.full(0, {M, c.headDimV});   // running sum of exp2(score - m) * value
+  // Running maximum of each row's scores, running sums of exp2(score - m) and of exp2(score - m) * value.
+  Var m = a.sink ? broadcast(a.sink->load({s.head}, {1}) * log2e, {M, 1}) : t.full(-infinity, {M, 1});
+  Var l = t.full(a.sink ? 1 : 0, {M, 1});
+  Var acc = t.full(0, {M, c.headDimV});
 
   for (const Tile index : t.range(s.firstBlock(), s.lastBlock())) {
     const ScoreRows::Block block = s.block(index);
@@ -35,9 +36,9 @@ void forward(Trace &t, const ForwardConfig &c) {
   }
 
   const Tile norm = select(l == 0, 1, l); // rows that see no key give 0 and lse = -inf; NaN stays
-  const Tile inverse = c.dropout ? a.dropout->keepScale / norm : 1 / norm;
+  const Tile inverse = a.dropout ? a.dropout->keepScale / norm : 1 / norm;
   a.out.store({s.batch, s.head, s.row0, 0}, cast(acc * inverse, c.type));
-  if (c.lse)
+  if (a.lse)
     a.lse->store({s.batch, s.head, s.row0}, reshape((m + log2(norm)) * ln2, {M})); // base 2 to natural
 }
 

@@ -23,9 +23,9 @@ static Tile userResult(const char *option, const Tile &result, Type type, const 
 ScoreRows::ScoreRows(Trace &t, const ForwardConfig &c, const ForwardArguments &a)
     : blockM(t.schedule().blockM), blockN(t.schedule().blockN), batch(t.program(2)), head(t.program(1)),
       row0(t.program(0) * blockM), rows(column(t.iota(blockM)) + row0), t(t), c(c), a(a), queries(a.q.dim(2)),
-      keys(a.k.dim(2)), length(c.keyLengths ? min(a.keyLengths->load({batch}, {}), keys) : keys),
-      unit(c.scoreModifier ? 1.0f : log2e), factor(c.softcap ? a.scale / *a.softcap : a.scale * unit) {
-  if (c.dropout) {
+      keys(a.k.dim(2)), length(a.keyLengths ? min(a.keyLengths->load({batch}, {}), keys) : keys),
+      unit(c.scoreModifier ? 1.0f : log2e), factor(a.softcap ? a.scale / *a.softcap : a.scale * unit) {
+  if (a.dropout) {
     const DropoutArguments &d = *a.dropout;
     dropoutStream.emplace(philox<Tile>({d.offsetLow, d.offsetHigh, batch, head}, {d.seedLow, d.seedHigh}));
   }
@@ -37,10 +37,10 @@ ScoreRows::Block ScoreRows::block(const Tile &index) const {
 }
 
 Tile ScoreRows::firstBlock() const {
-  return c.left ? floorDiv(max(row0 + *a.left, 0), blockN) : t.full(0, {}, Type::i32);
+  return a.left ? floorDiv(max(row0 + *a.left, 0), blockN) : t.full(0, {}, Type::i32);
 }
 
-Tile ScoreRows::lastBlock() const { return ceilDiv(c.right ? min(length, row0 + blockM + *a.right) : length, blockN); }
+Tile ScoreRows::lastBlock() const { return ceilDiv(a.right ? min(length, row0 + blockM + *a.right) : length, blockN); }
 
 // 16-bit queries cannot carry the scale without an error of their own.
 Tile ScoreRows::scaledQueries(const Tile &Q) const { return c.type == Type::f32 ? Q * factor : Q; }
@@ -53,10 +53,10 @@ Tile ScoreRows::scores(const Tile &products, const Block &block) const {
 
 Tile ScoreRows::modified(const Tile &products, const Block &block) const {
   const Tile scaled = c.type == Type::f32 ? products : products * factor;
-  Var S = c.softcap ? tanh(scaled) * (*a.softcap * unit) : scaled;
-  if (c.bias)
+  Var S = a.softcap ? tanh(scaled) * (*a.softcap * unit) : scaled;
+  if (a.bias)
     S = S + cast(a.bias->load({batch, head, row0, block.col0}, shape()), Type::f32) * unit;
-  if (c.alibi) {
+  if (a.alibiSlopes) {
     const Tile distance = abs(rows + (keys - queries) - block.cols);
     S = S - a.alibiSlopes->load({batch, head}, {1}) * unit * cast(distance, Type::f32);
   }
@@ -72,11 +72,11 @@ std::optional<Tile> ScoreRows::visible(const Block &block) const {
     const Tile all = keep ? *keep & condition : condition;
     keep.emplace(all);
   };
-  if (c.keyTail || c.keyLengths)
+  if (c.keyTail || a.keyLengths)
     require(block.cols < length);
-  if (c.right)
+  if (a.right)
     require(rows + *a.right >= block.cols);
-  if (c.left)
+  if (a.left)
     require(rows + *a.left <= block.cols);
   if (c.maskPredicate)
     require(userResult("maskPredicate", c.maskPredicate(position(block)), Type::i1, shape()));
@@ -84,11 +84,11 @@ std::optional<Tile> ScoreRows::visible(const Block &block) const {
 }
 
 Tile ScoreRows::values(const Tile &V, const Block &block) const {
-  return c.keyLengths ? select(column(t.iota(blockN)) + block.col0 < length, V, 0) : V;
+  return a.keyLengths ? select(column(t.iota(blockN)) + block.col0 < length, V, 0) : V;
 }
 
 Tile ScoreRows::kept(const Tile &P, const Block &block) const {
-  if (!c.dropout)
+  if (!a.dropout || !dropoutStream)
     return P;
   const Tile word = dropoutWord<Tile>(*dropoutStream, rows, block.cols);
   return select((word ^ std::numeric_limits<int32_t>::min()) < a.dropout->threshold, P, 0);

@@ -40,7 +40,7 @@ bool visible(const AttentionOptions &o, const ScoreFunctions &functions, const P
     return false;
   if (o.windowLeft >= 0 && diagonal - at.key > o.windowLeft)
     return false;
-  if (o.keyLengths && at.key >= element(*o.keyLengths, at.batch))
+  if (o.keyLengths && at.key >= static_cast<int64_t>(element(*o.keyLengths, at.batch)))
     return false;
   return !o.maskPredicate || functions.maskPredicate(at);
 }
@@ -48,7 +48,7 @@ bool visible(const AttentionOptions &o, const ScoreFunctions &functions, const P
 template <class Arithmetic>
 AttentionResult compute(const ArrayView &q, const ArrayView &k, const ArrayView &v, const AttentionOptions &o,
                         const ScoreFunctions &functions) {
-  using Real = typename Arithmetic::Real;
+  using Real = Arithmetic::Real;
   if (o.scoreModifier && !functions.scoreModifier)
     throw UserError("reference: the options have a scoreModifier: give its scalar twin in ScoreFunctions");
   if (o.maskPredicate && !functions.maskPredicate)
