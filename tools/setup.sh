@@ -80,8 +80,9 @@ configure_and_build() {
   local options=()
   [ -z "${MLIR_DIR:-}" ] || options+=("-DMLIR_DIR=$MLIR_DIR")
   if [ ! -f "build/$preset/build.ninja" ] && [ -z "${CXX:-}" ] && command -v clang++-22 >/dev/null; then
-    options+=(-DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22)
+    options+=(-DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 -DSECTILE_WERROR=ON)
   fi
+  # warnings are errors with the compiler they were checked with, in every preset: so that ccache can share objects
   mkdir -p "build/$preset"
   cmake --preset "$preset" "${options[@]}" >"build/$preset/configure.log" 2>&1 ||
     { cat "build/$preset/configure.log" >&2 && fail "configuring failed, see above"; }
