@@ -2,6 +2,8 @@
 
 #include "llvm/Support/xxhash.h"
 
+#include <bit>
+
 using namespace sectile;
 
 static constexpr size_t headerWords = 4;
@@ -48,9 +50,7 @@ FrontKey::Descriptor FrontKey::argument(size_t index) const {
 }
 
 Schedule FrontKey::schedule() const {
-  Schedule result;
-  std::memcpy(&result, &words[2], sizeof(Schedule));
-  return result;
+  return std::bit_cast<Schedule>(std::array<uint64_t, 2>{words[2], words[3]});
 }
 
 std::vector<ArgumentFacts> FrontKey::facts() const {

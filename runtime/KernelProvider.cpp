@@ -122,7 +122,14 @@ KernelProvider::Result KernelProvider::loadOrCompile(const Request &request, His
       dump->write(*kernel, /*withStages=*/true);
     return kernel;
   }
-  Result kernel = compileAndStore(request, how);
+  Result kernel;
+  try {
+    kernel = compileAndStore(request, how);
+  } catch (const InternalError &e) {
+    if (request.replacements.empty())
+      throw;
+    throw UserError("kernel '" + request.traced.name() + "' with edited stages: " + e.what());
+  }
   if (wanted)
     dump->write(*kernel, /*withStages=*/false);
   return kernel;

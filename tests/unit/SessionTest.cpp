@@ -306,6 +306,29 @@ TEST_CASE("one cold kernel asked for by 8 threads is compiled once") {
   CHECK(session.counters().memoryHits == 7);
 }
 
+TEST_CASE("many threads find many kernels while others are added") {
+  constexpr int threadCount = 4, variants = 100; // more than the first table holds
+  Session session(interpretInMemory());
+  std::atomic<int> right = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < threadCount; ++i)
+    threads.emplace_back([&, i] {
+      Buffer x(Type::f32, {4}, Values{1, 2, 3, 4}), y(Type::f32, {4});
+      for (int round = 0; round < 3; ++round)
+        for (int j = 0; j < variants; ++j) {
+          const int tile = 1 + (j * (2 * i + 1) + round) % variants;
+          y.set(Values(4, 0.0));
+          session.launch(Stream::host(), scaleKernel, {tile, 0}, {4}, {x.view(), y.view(), 2.0f});
+          right += y.values() == Values{2, 4, 6, 8};
+        }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  CHECK(right == threadCount * 3 * variants);
+  CHECK(session.counters().compilations == variants);
+  CHECK(session.counters().launches == threadCount * 3 * variants);
+}
+
 TEST_CASE("a failure reaches every thread that waited for it and is not remembered") {
   Session session(interpretInMemory());
   std::atomic<int> failures = 0;

@@ -177,6 +177,37 @@ TEST_CASE("a malformed override is the user's error, with the parser's message")
   }
 }
 
+TEST_CASE("later stages can be edited as well, and a broken one is the user's error") {
+  ScratchFolder folder;
+  Options options;
+  options.target = "cpu";
+  options.dump = folder / "edited";
+  const Scaled original(options);
+  options.dump.clear();
+  options.overrides = folder / "edited";
+  const fs::path kernel = only(folder.path() / "edited");
+  auto refusal = [&]() -> std::string {
+    try {
+      const Scaled run(options);
+    } catch (const UserError &e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  SECTION("edited") {
+    replaceIn(kernel / "llvm.mlir", "llvm.fmul", "llvm.fadd");
+    CHECK(Scaled(options).y.values() == Values{4, 5, 6, 7});
+  }
+  SECTION("without the function") {
+    replaceIn(kernel / "llvm.mlir", "llvm.func @scale", "llvm.func @other");
+    CHECK_THAT(refusal(), Contains("kernel 'scale' with edited stages: ") && Contains("does not define"));
+  }
+  SECTION("not an object") {
+    writeFile(kernel / "kernel.o", "hello");
+    CHECK_THAT(refusal(), Contains("object"));
+  }
+}
+
 TEST_CASE("an override that no stage asks for is said") {
   ScratchFolder folder;
   writeFile(folder / "scale/tiles.mlir", "misspelt");
