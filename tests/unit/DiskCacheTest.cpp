@@ -1,4 +1,5 @@
 // The cache on disk: found again, never trusted, never in the way.
+#include "runtime/CacheEntry.h"
 #include "tests/support/Buffer.h"
 #include "tests/support/Environment.h"
 #include "tests/support/RuntimeKernels.h"
@@ -122,6 +123,36 @@ TEST_CASE("an entry under another entry's name is not used") {
   CHECK(again.right);
   REQUIRE(again.warnings.size() == 1);
   CHECK_THAT(again.warnings[0], Contains("it holds kernel 'scale' with key"));
+}
+
+TEST_CASE("an entry of another build is not used") {
+  ScratchFolder folder;
+  const Run first(folder / "cache");
+  const fs::path file = filesIn(folder.path() / "cache").at(0);
+  const std::string good = readFile(file);
+  llvm::Expected<CacheEntry> entry = CacheEntry::parse(good);
+  REQUIRE(bool(entry));
+  entry->buildId = "another build";
+  writeFile(file, entry->serialize());
+  const Run second(folder / "cache");
+  CHECK(second.compiled());
+  REQUIRE(second.warnings.size() == 1);
+  CHECK_THAT(second.warnings[0], Contains("by build another build"));
+  CHECK(readFile(file) == good);
+}
+
+TEST_CASE("an entry whose code does not load is not used") {
+  ScratchFolder folder;
+  const Run first(folder / "cache", "cpu");
+  const fs::path file = filesIn(folder.path() / "cache").at(0);
+  llvm::Expected<CacheEntry> entry = CacheEntry::parse(readFile(file));
+  REQUIRE(bool(entry));
+  entry->artifact.stages.back().text = "no object"; // and yet its checksum is right
+  writeFile(file, entry->serialize());
+  const Run second(folder / "cache", "cpu");
+  CHECK(second.compiled());
+  CHECK(second.right);
+  CHECK(second.warnings.size() == 1);
 }
 
 TEST_CASE("a directory in the place of an entry does not fail the call") {

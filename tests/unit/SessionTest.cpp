@@ -159,6 +159,28 @@ TEST_CASE("prepare compiles ahead and shows stages and resources") {
   CHECK(session.history()[0].launches == 1);
 }
 
+TEST_CASE("another processor's code can be prepared, and is not run where it would fault") {
+  // No processor has everything that these two have.
+  int refused = 0;
+  for (const char *target : {"cpu:sapphirerapids", "cpu:znver5"}) {
+    Options options = interpretInMemory();
+    options.target = target;
+    Session session(options);
+    Problem problem;
+    auto executable = session.prepare(scaleKernel, {4, 0}, {problem.x.view(), problem.y.view(), 2.0f});
+    CHECK_THAT(executable->target(), Contains(target));
+    try {
+      problem.launch(session);
+      CHECK(problem.y.values() == doubled);
+    } catch (const DeviceError &e) {
+      ++refused;
+      CHECK(e.what() == std::string("kernel 'scale' was compiled for ") + target + ", which this machine cannot run");
+      CHECK(problem.y.unchanged());
+    }
+  }
+  CHECK(refused >= 1);
+}
+
 TEST_CASE("an executable outlives its session") {
   std::shared_ptr<const Executable> executable;
   {
