@@ -2,5 +2,5 @@
 #include "sectile/Trace.h"
 
 void kernel(sectile::Trace &t) {
-  t.when(true, [] {});
-} // ERROR: no matching
+  t.when(true, [] {}); // ERROR: no matching
+}
