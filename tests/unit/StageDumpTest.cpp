@@ -7,6 +7,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <atomic>
+#include <thread>
+
 using namespace sectile;
 using namespace sectile::test;
 using Catch::Matchers::Contains;
@@ -206,6 +209,40 @@ TEST_CASE("later stages can be edited as well, and a broken one is the user's er
     writeFile(kernel / "kernel.o", "hello");
     CHECK_THAT(refusal(), Contains("object"));
   }
+}
+
+TEST_CASE("a failed compilation leaves the stages so far, reaches all who wait, and is tried again") {
+  ScratchFolder folder;
+  writeFile(folder / "edited/scale/llvm.mlir", "nonsense");
+  Options options;
+  options.target = "cpu";
+  options.cache = "off";
+  options.logLevel = 0;
+  options.dump = folder / "dump";
+  options.overrides = folder / "edited";
+  Session session(options);
+  std::atomic<int> failures = 0;
+  auto fail = [&] {
+    Buffer x(Type::f32, {4}, Values{1, 2, 3, 4}), y(Type::f32, {4});
+    try {
+      session.launch(Stream::host(), scaleKernel, {4, 0}, {1}, {x.view(), y.view(), 3.0f});
+    } catch (const UserError &e) {
+      failures += std::string(e.what()).find("nonsense") != std::string::npos && y.unchanged();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back(fail);
+  for (std::thread &thread : threads)
+    thread.join();
+  CHECK(failures == 4);
+  const fs::path dumped = only(folder.path() / "dump") / "vector.mlir";
+  CHECK(fs::exists(dumped));
+  fs::remove(dumped);
+  fail();
+  CHECK(failures == 5);
+  CHECK(fs::exists(dumped));
+  CHECK(session.counters().compilations == 0);
 }
 
 TEST_CASE("an override that no stage asks for is said") {
