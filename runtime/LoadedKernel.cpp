@@ -5,6 +5,7 @@
 #include "runtime/host/HostCode.h"
 #include "sectile/Error.h"
 
+#include <atomic>
 #include <optional>
 
 using namespace sectile;

@@ -5,8 +5,6 @@
 #include "runtime/ScratchPool.h"
 #include "runtime/host/ThreadPool.h"
 
-#include <atomic>
-
 namespace sectile {
 
 class HostCode;
