@@ -49,9 +49,7 @@ FrontKey::Descriptor FrontKey::argument(size_t index) const {
   return descriptor;
 }
 
-Schedule FrontKey::schedule() const {
-  return std::bit_cast<Schedule>(std::array<uint64_t, 2>{words[2], words[3]});
-}
+Schedule FrontKey::schedule() const { return std::bit_cast<Schedule>(std::array<uint64_t, 2>{words[2], words[3]}); }
 
 std::vector<ArgumentFacts> FrontKey::facts() const {
   std::vector<ArgumentFacts> result(argumentCount());
