@@ -6,25 +6,27 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 using namespace sectile;
 using namespace sectile::interpreter;
 
 namespace {
 
-/// Folds each line of a tile along an axis, from its first element: combine(accumulated, element).
+/// Folds each line of a tile along an axis, from `initial` on: combine(accumulated, element).
 template <class Accumulator, class T, class Combine>
 std::vector<Accumulator> foldAxis(llvm::ArrayRef<T> source, llvm::ArrayRef<int64_t> shape, int64_t axis,
-                                  Combine combine) {
+                                  Accumulator initial, Combine combine) {
   const int64_t outer = elementCount(shape.take_front(axis)), length = shape[axis],
                 inner = elementCount(shape.drop_front(axis + 1));
-  std::vector<Accumulator> result(outer * inner);
+  std::vector<Accumulator> result(outer * inner, initial);
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t k = 0; k < length; ++k) {
       const T *line = source.data() + (o * length + k) * inner;
       Accumulator *into = result.data() + o * inner;
       for (int64_t i = 0; i < inner; ++i)
-        into[i] = k == 0 ? static_cast<Accumulator>(line[i]) : combine(into[i], line[i]);
+        into[i] = combine(into[i], line[i]);
     }
   return result;
 }
@@ -37,15 +39,17 @@ Datum evaluate(ir::ReduceOp op, Frame &frame) {
   const Element element = source.element();
   if (isFloat(element)) {
     const llvm::ArrayRef<float> in = source.floats();
-    // Written so that a NaN on either side gives the other side.
+    // From infinity on, and written so that a NaN changes nothing.
+    constexpr float infinity = std::numeric_limits<float>::infinity();
     if (op.getKind() == ir::ReduceKind::max)
-      return Datum(element, shape,
-                   foldAxis<float>(in, source.shape(), axis, [](float a, float b) { return a > b || b != b ? a : b; }));
+      return Datum(element, shape, foldAxis<float>(in, source.shape(), axis, -infinity, [](float a, float b) {
+                     return b > a ? b : a;
+                   }));
     if (op.getKind() == ir::ReduceKind::min)
       return Datum(element, shape,
-                   foldAxis<float>(in, source.shape(), axis, [](float a, float b) { return a < b || b != b ? a : b; }));
+                   foldAxis<float>(in, source.shape(), axis, infinity, [](float a, float b) { return b < a ? b : a; }));
     const std::vector<double> sums =
-        foldAxis<double>(in, source.shape(), axis, [](double a, float b) { return a + b; });
+        foldAxis<double>(in, source.shape(), axis, -0.0, [](double a, float b) { return a + b; });
     return withRounding(element, [&](auto round) {
       std::vector<float> result(sums.size());
       for (size_t i = 0; i < sums.size(); ++i)
@@ -55,12 +59,14 @@ Datum evaluate(ir::ReduceOp op, Frame &frame) {
   }
   const llvm::ArrayRef<int64_t> in = source.integers();
   if (op.getKind() == ir::ReduceKind::max)
-    return Datum(element, shape,
-                 foldAxis<int64_t>(in, source.shape(), axis, [](int64_t a, int64_t b) { return std::max(a, b); }));
+    return Datum(element, shape, foldAxis<int64_t>(in, source.shape(), axis, INT32_MIN, [](int64_t a, int64_t b) {
+                   return std::max(a, b);
+                 }));
   if (op.getKind() == ir::ReduceKind::min)
-    return Datum(element, shape,
-                 foldAxis<int64_t>(in, source.shape(), axis, [](int64_t a, int64_t b) { return std::min(a, b); }));
-  return Datum(element, shape, foldAxis<int64_t>(in, source.shape(), axis, [](int64_t a, int64_t b) {
+    return Datum(element, shape, foldAxis<int64_t>(in, source.shape(), axis, INT32_MAX, [](int64_t a, int64_t b) {
+                   return std::min(a, b);
+                 }));
+  return Datum(element, shape, foldAxis<int64_t>(in, source.shape(), axis, 0, [](int64_t a, int64_t b) {
                  return static_cast<int64_t>(static_cast<int32_t>(a + b)); // i32 wraps around
                }));
 }

@@ -26,8 +26,10 @@ LogicalResult ReduceOp::verify() {
 }
 
 OpFoldResult ReduceOp::fold(FoldAdaptor) {
-  // One element along the axis is its own maximum, minimum and sum.
-  return getSource().getType() == getResult().getType() ? OpFoldResult(getSource()) : OpFoldResult();
+  // One element along the axis is its own sum, and unless it is NaN its own maximum and minimum.
+  RankedTensorType type = getSource().getType();
+  bool same = type == getResult().getType() && (getKind() == ReduceKind::sum || type.getElementType().isInteger());
+  return same ? OpFoldResult(getSource()) : OpFoldResult();
 }
 
 //===-- dot

@@ -247,7 +247,7 @@ def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are combined", [
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "combines the elements along an axis, which keeps size 1";
   let description = [{
-    `max` and `min` pass over NaN (the result is NaN when all are). `sum` adds in any order; f16 and bf16 accumulate in f32
+    `max` and `min` pass over NaN; when all are NaN, max gives -infinity and min +infinity. `sum` adds in any order; f16 and bf16 accumulate in f32
     and round once; i32 wraps around. f32, f16, bf16 and i32.
 
     Example: `%m = tile.reduce max %s axis 1 : tensor<64x128xf32> -> tensor<64x1xf32>`
@@ -262,7 +262,9 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
 def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
   let summary = "matrix product plus accumulator: [m,k] x [k,n] + [m,n]";
   let description = [{
-    Operands are floats of any type, also of two; products and sums are in f32, in any order and association.
+    Operands are floats of any type, also of two; products and sums are in f32, in any order and association. An operand
+    that is a `tile.cast` from f32 to bf16 may be multiplied before it is rounded: a target without bf16 products gains
+    nothing by rounding it.
 
     Example: `%r = tile.dot %p, %v, %acc : tensor<64x128xbf16>, tensor<128x64xbf16>, tensor<64x64xf32>`
   }];

@@ -158,7 +158,7 @@ Tile row(Operand a);    ///< [n] -> [1, n]
 Tile column(Operand a); ///< [n] -> [n, 1]
 
 // --- reductions keep the reduced dimension with size 1; sums of f16/bf16 are accumulated in f32 ----------------------
-Tile reduceMax(Operand a, int axis); ///< NaN elements are passed over, as in max()
+Tile reduceMax(Operand a, int axis); ///< passes over NaN; when all are: -infinity (reduceMin: +infinity)
 Tile reduceMin(Operand a, int axis);
 Tile reduceSum(Operand a, int axis); ///< in any order
 inline Tile maxRows(Operand a) { return reduceMax(a, -1); } ///< [m, n] -> [m, 1]

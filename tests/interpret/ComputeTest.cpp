@@ -70,7 +70,9 @@ TEST_CASE("reduce combines along its axis") {
 
 TEST_CASE("reduce passes over NaN for max and min, not for sum") {
   const Values x{NaN, 1, NaN, NaN, 2, NaN};
-  CHECK(identical(reduce("max", Type::f32, {2, 3}, 0, x), {NaN, 2, NaN}));
+  CHECK(identical(reduce("max", Type::f32, {2, 3}, 0, x), {-infinity, 2, -infinity}));
+  CHECK(identical(reduce("min", Type::f32, {2, 3}, 0, x), {infinity, 1, infinity}));
+  CHECK(identical(reduce("max", Type::f32, {1, 1}, 1, {NaN}), {-infinity}));
   CHECK(identical(reduce("min", Type::f16, {2, 3}, 1, x), {1, 2}));
   CHECK(identical(reduce("sum", Type::bf16, {2, 3}, 1, x), {NaN, NaN}));
   CHECK(identical(reduce("max", Type::f32, {1, 2}, 1, {-infinity, -infinity}), {-infinity}));

@@ -146,7 +146,10 @@ Value KernelLowering::compute(Operation *op, ValueRange operands, unsigned resul
     Type held = heldElement(getElementTypeOrSelf(value.getType()));
     types.push_back(vector ? Type(vector.clone(held)) : held);
   }
-  OperationState state(code.loc, op->getName().getStringRef(), operands, types, op->getAttrs());
+  SmallVector<Value> inputs(operands);
+  if (isa<arith::FloorDivSIOp, arith::CeilDivSIOp, arith::DivSIOp, arith::RemSIOp>(op))
+    inputs[1] = safeDivisor(inputs[0], inputs[1]);
+  OperationState state(code.loc, op->getName().getStringRef(), inputs, types, op->getAttrs());
   Operation *copy = code.builder.create(state);
   // Choosing or negating an element needs no rounding.
   bool exact = isa<arith::SelectOp, arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp,
@@ -156,12 +159,32 @@ Value KernelLowering::compute(Operation *op, ValueRange operands, unsigned resul
   return known.lookup(op->getResult(result));
 }
 
+/// The processor traps where a quotient does not exist, also in lanes past a row's end that nobody reads: there the
+/// divisor becomes 1.
+Value KernelLowering::safeDivisor(Value dividend, Value divisor) {
+  APInt constant;
+  if (matchPattern(divisor, m_ConstantInt(&constant)) && !constant.isZero() && !constant.isAllOnes())
+    return divisor;
+  OpBuilder &b = code.builder;
+  auto equals = [&](Value a, double number) -> Value {
+    return arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::eq, a, code.constant(a.getType(), number));
+  };
+  Value overflows = code.both(equals(dividend, -2147483648.0), equals(divisor, -1));
+  Value none = arith::OrIOp::create(b, code.loc, equals(divisor, 0), overflows);
+  return arith::SelectOp::create(b, code.loc, none, code.constant(divisor.getType(), 1), divisor);
+}
+
 Value KernelLowering::roundTo(Value held, Type element) {
   if (!isa<FloatType>(element) || element.isF32())
     return held;
   Type narrow = element;
   if (auto vector = dyn_cast<VectorType>(held.getType()))
     narrow = vector.clone(element);
+  if (element.getIntOrFloatBitWidth() == 8) { // saturates; NaN stays NaN
+    auto most = APFloat::getLargest(cast<FloatType>(element).getFloatSemantics()).convertToDouble();
+    held = arith::MaximumFOp::create(code.builder, code.loc, held, code.constant(held.getType(), -most));
+    held = arith::MinimumFOp::create(code.builder, code.loc, held, code.constant(held.getType(), most));
+  }
   Value rounded = arith::TruncFOp::create(code.builder, code.loc, narrow, held);
   return arith::ExtFOp::create(code.builder, code.loc, held.getType(), rounded);
 }

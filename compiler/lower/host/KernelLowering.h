@@ -120,6 +120,7 @@ private:
   mlir::Value evaluateInline(mlir::OpResult tile, const Position &at, Known &known);
   mlir::Value compute(mlir::Operation *op, mlir::ValueRange operands, unsigned result, Known &known);
   mlir::Value convert(ir::CastOp cast, mlir::Value source);
+  mlir::Value safeDivisor(mlir::Value dividend, mlir::Value divisor);
   mlir::Value roundTo(mlir::Value held, mlir::Type element);
   mlir::Value constantAt(mlir::Type element, mlir::Attribute value, const Position &at);
   mlir::Value read(const Buffer &buffer, const Position &at);

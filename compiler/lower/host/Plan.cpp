@@ -44,7 +44,8 @@ DotOperand sectile::host::dotOperand(Value operand) {
     if (auto transpose = dyn_cast<TransposeOp>(op)) {
       transposed ^= transpose.getOrder()[0] == 1;
       operand = transpose.getSource();
-    } else if (auto cast = dyn_cast<CastOp>(op); cast && tileType(cast.getSource()).getElementType().isF32()) {
+    } else if (auto cast = dyn_cast<CastOp>(op); cast && tileType(cast.getSource()).getElementType().isF32() &&
+                                                 tileType(cast).getElementType().isBF16()) {
       operand = cast.getSource();
     } else {
       break;

@@ -73,7 +73,8 @@ int defaultLane(Shape shape);
 /// A reshape that only adds or drops dimensions of size 1: for each result dimension the source dimension, or -1.
 /// Nothing when elements move.
 std::optional<llvm::SmallVector<int>> unitReshape(ir::ReshapeOp reshape);
-/// What a dot reads: the operand without narrowing casts (the product is in f32 anyway) and transposes.
+/// What a dot reads: the operand without its transposes, and without a cast from f32 to bf16 (the product is in f32
+/// anyway, and `tile.dot` allows it).
 struct DotOperand {
   mlir::Value tile;
   bool transposed;

@@ -49,10 +49,12 @@ KernelLowering::Window KernelLowering::windowOf(const ViewArgument &view, ValueR
 
 int64_t KernelLowering::bytesOf(Type element) const { return std::max(1u, element.getIntOrFloatBitWidth() / 8); }
 
-/// As it lies in memory: f8 and i1 are bytes.
+/// As it lies in memory. Narrow floats and i1 are integers until they are used: LLVM carries vectors of bf16 between
+/// blocks by way of library calls.
 Type KernelLowering::memoryType(Type element) {
-  bool isByte = element.isInteger(1) || element.getIntOrFloatBitWidth() == 8;
-  return isByte ? Type(code.builder.getI8Type()) : element;
+  if (element.isInteger(32) || element.isF32())
+    return element;
+  return code.builder.getIntegerType(8 * bytesOf(element));
 }
 
 Value KernelLowering::fromMemory(Value raw, Type element) {
@@ -62,22 +64,29 @@ Value KernelLowering::fromMemory(Value raw, Type element) {
     return arith::CmpIOp::create(b, code.loc, arith::CmpIPredicate::ne, raw, code.constant(vector, 0));
   if (element.isInteger(32) || element.isF32())
     return raw;
-  if (element.getIntOrFloatBitWidth() == 8)
-    raw = arith::BitcastOp::create(b, code.loc, vector.clone(element), raw);
-  return arith::ExtFOp::create(b, code.loc, vector.clone(heldElement(element)), raw);
+  Value narrow = arith::BitcastOp::create(b, code.loc, vector.clone(element), raw);
+  return arith::ExtFOp::create(b, code.loc, vector.clone(heldElement(element)), narrow);
 }
 
 Value KernelLowering::toMemory(Value held, Type element) {
   auto vector = cast<VectorType>(held.getType());
+  auto raw = vector.clone(memoryType(element));
   OpBuilder &b = code.builder;
   if (element.isInteger(1))
-    return arith::ExtUIOp::create(b, code.loc, vector.clone(b.getI8Type()), held);
+    return arith::ExtUIOp::create(b, code.loc, raw, held);
   if (element.isInteger(32) || element.isF32())
     return held;
+  if (isa<Float8E5M2Type>(element)) {
+    // The upper byte of the f16 of the same value. (arith.truncf to f8 saturates, which is for tile.cast: an infinity
+    // that was loaded stays one.)
+    Value half = arith::TruncFOp::create(b, code.loc, vector.clone(b.getF16Type()), held);
+    auto words = vector.clone(b.getI16Type());
+    Value word = arith::BitcastOp::create(b, code.loc, words, half);
+    Value upper = arith::ShRUIOp::create(b, code.loc, word, code.constant(words, 8));
+    return arith::TruncIOp::create(b, code.loc, raw, upper);
+  }
   Value narrow = arith::TruncFOp::create(b, code.loc, vector.clone(element), held);
-  if (element.getIntOrFloatBitWidth() == 8)
-    narrow = arith::BitcastOp::create(b, code.loc, vector.clone(b.getI8Type()), narrow);
-  return narrow;
+  return arith::BitcastOp::create(b, code.loc, raw, narrow);
 }
 
 /// Whether the row at this position is inside, by all dimensions but the last.
