@@ -100,7 +100,11 @@ Tensor Tensor::zeros(Type type, std::vector<int64_t> sizes) {
   }
   Tensor tensor;
   tensor.storage.header = {type, false, std::move(sizes), 0, bytes};
-  tensor.storage.lines.resize(static_cast<size_t>(bytes + 63) / 64);
+  try {
+    tensor.storage.lines.resize(static_cast<size_t>(bytes + 63) / 64);
+  } catch (const std::exception &) { // bad_alloc, length_error
+    throw DeviceError("no memory for a tensor of " + std::to_string(bytes) + " bytes");
+  }
   return tensor;
 }
 
