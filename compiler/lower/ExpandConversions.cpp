@@ -90,12 +90,13 @@ public:
     return make<arith::BitcastOp>(shaped(element), make<arith::TruncIOp>(shaped(builder.getI8Type()), result));
   }
 
+  Type f32() { return shaped(builder.getF32Type()); }
+
 private:
   Type shaped(Type element) const {
     auto vector = dyn_cast<VectorType>(like);
     return vector ? Type(VectorType::get(vector.getShape(), element)) : element;
   }
-  Type f32() { return shaped(builder.getF32Type()); }
   Type i32() { return shaped(builder.getI32Type()); }
   template <class Op, class... Arguments> Value make(Arguments... arguments) {
     return Op::create(builder, loc, arguments...);
@@ -148,22 +149,44 @@ struct ExpandExtension : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
+/// An f32 as bf16 or f8; null for types that the processor converts.
+Value truncated(Conversion &conversion, Value wide, Type to) {
+  if (to.isBF16())
+    return conversion.toBf16(wide);
+  if (isa<Float8E5M2Type>(to))
+    return conversion.toFloat8(wide, e5m2, to);
+  if (isa<Float8E4M3FNType>(to))
+    return conversion.toFloat8(wide, e4m3, to);
+  return {};
+}
+
 struct ExpandTruncation : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
-    Type to = getElementTypeOrSelf(op.getType());
     if (!getElementTypeOrSelf(op.getIn().getType()).isF32())
       return rewriter.notifyMatchFailure(op, "only truncations from f32 are expanded");
     Conversion conversion(rewriter, op.getLoc(), op.getType());
-    if (to.isBF16())
-      rewriter.replaceOp(op, conversion.toBf16(op.getIn()));
-    else if (isa<Float8E5M2Type>(to))
-      rewriter.replaceOp(op, conversion.toFloat8(op.getIn(), e5m2, to));
-    else if (isa<Float8E4M3FNType>(to))
-      rewriter.replaceOp(op, conversion.toFloat8(op.getIn(), e4m3, to));
-    else
+    Value narrow = truncated(conversion, op.getIn(), getElementTypeOrSelf(op.getType()));
+    if (!narrow)
       return rewriter.notifyMatchFailure(op, "the processor converts this type");
+    rewriter.replaceOp(op, narrow);
+    return success();
+  }
+};
+
+/// By way of f32: whoever makes the integer sees to it that it is exact there. (Canonicalization merges a conversion to
+/// f32 and a truncation into this one operation.)
+struct ExpandFromInteger : OpRewritePattern<arith::SIToFPOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::SIToFPOp op, PatternRewriter &rewriter) const override {
+    Conversion conversion(rewriter, op.getLoc(), op.getType());
+    Type to = getElementTypeOrSelf(op.getType());
+    if (!to.isBF16() && to.getIntOrFloatBitWidth() != 8)
+      return rewriter.notifyMatchFailure(op, "the processor converts this type");
+    Value wide = arith::SIToFPOp::create(rewriter, op.getLoc(), conversion.f32(), op.getIn());
+    rewriter.replaceOp(op, truncated(conversion, wide, to));
     return success();
   }
 };
@@ -176,7 +199,7 @@ struct ExpandConversions : PassWrapper<ExpandConversions, OperationPass<>> {
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<arith::ArithDialect>(); }
   void runOnOperation() final {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandExtension, ExpandTruncation>(&getContext());
+    patterns.add<ExpandExtension, ExpandFromInteger, ExpandTruncation>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -44,7 +44,7 @@ public:
   Tile(const Tile &) = default;
   /// Reads the present value of a variable.
   Tile(const Var &var);
-  Tile &operator=(const Tile &) = delete; // tiles never change: use a Var
+  Tile &operator=(const Tile &) = delete;  // tiles never change: use a Var
   explicit operator bool() const = delete; // not known while tracing: use select() or Trace::when()
 
   Type type() const;
@@ -136,7 +136,8 @@ Tile operator!=(Operand a, Operand b);
 /// `condition ? a : b`, element by element.
 Tile select(Operand condition, Operand a, Operand b);
 
-// --- elementary functions, f32 only; targets are within 4 ulp (tanh 8 ulp) of the exact value ------------------------
+// --- elementary functions, f32 only; targets are within 4 ulp (tanh 8 ulp) of the exact value; where that is below the
+// smallest normal number, 2^-126, the result may be anything from 0 to there --------------------------------------
 Tile exp2(Operand a);
 Tile exp(Operand a);
 Tile log2(Operand a);
@@ -160,7 +161,7 @@ Tile column(Operand a); ///< [n] -> [n, 1]
 // --- reductions keep the reduced dimension with size 1; sums of f16/bf16 are accumulated in f32 ----------------------
 Tile reduceMax(Operand a, int axis); ///< passes over NaN; when all are: -infinity (reduceMin: +infinity)
 Tile reduceMin(Operand a, int axis);
-Tile reduceSum(Operand a, int axis); ///< in any order
+Tile reduceSum(Operand a, int axis);                        ///< in any order
 inline Tile maxRows(Operand a) { return reduceMax(a, -1); } ///< [m, n] -> [m, 1]
 inline Tile minRows(Operand a) { return reduceMin(a, -1); }
 inline Tile sumRows(Operand a) { return reduceSum(a, -1); }

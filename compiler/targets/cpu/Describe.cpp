@@ -49,10 +49,13 @@ std::unique_ptr<llvm::MCSubtargetInfo> subtarget(llvm::StringRef processor) {
       x86Backend().createMCSubtargetInfo(llvm::Triple(tripleName), processor, ""));
 }
 
+/// Of a processor's features those that a host reports: the others are its tuning, which comes with its name.
 Features definedFeatures(const llvm::MCSubtargetInfo &info) {
+  const llvm::StringMap<bool> reported = llvm::sys::getHostCPUFeatures();
   Features features;
   for (const llvm::SubtargetFeatureKV &feature : info.getEnabledProcessorFeatures())
-    features[feature.Key] = true;
+    if (reported.contains(feature.Key))
+      features[feature.Key] = true;
   return features;
 }
 
