@@ -49,7 +49,8 @@ private:
   size_t count = 0;
 };
 
-/// The fields of `asked` that are 0, from the table of known good tile sizes.
-Schedule completeForwardSchedule(const Schedule &asked, const ForwardProblem &problem, std::string_view target);
+/// The fields of `asked` that are 0, from the table of known good tile sizes, for a grid shared by `threads`.
+Schedule completeForwardSchedule(const Schedule &asked, const ForwardProblem &problem, std::string_view target,
+                                 int threads);
 
 } // namespace sectile::attention

@@ -78,7 +78,7 @@ LogicalResult KernelLowering::lower(scf::IfOp branch) {
   for (OpResult result : branch->getResults()) {
     if (!tileType(result))
       types.push_back(heldElement(result.getType()));
-    else if (Value overwritten = plan.overwrittenBy(result))
+    else if (Value overwritten = plan.overwrittenBy(Value(result)))
       buffers[result] = buffers.lookup(overwritten);
     else
       bufferFor(result);

@@ -148,7 +148,12 @@ LogicalResult KernelLowering::lower(Operation *op) {
 // it is done in the same loop.
 void KernelLowering::define(Value tile) {
   RankedTensorType type = tileType(tile);
-  Buffer to = allocate(type.getShape(), type.getElementType(), plan.laneOf(tile));
+  int lane = plan.laneOf(tile);
+  Value overwritten = plan.overwrittenBy(tile);
+  Buffer to = overwritten && buffers.lookup(overwritten).lane == lane
+                  ? buffers.lookup(overwritten)
+                  : allocate(type.getShape(), type.getElementType(), lane);
+  to.type = type.getElementType();
   Operation *op = tile.getDefiningOp();
   auto reduce = llvm::find_if(tile.getUsers(), [&](Operation *user) {
     return isa<ReduceOp>(user) && user->getBlock() == op->getBlock() && isElementwise(op);

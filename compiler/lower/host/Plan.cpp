@@ -65,6 +65,7 @@ Plan::Plan(KernelOp kernel, const HostVectors &vectors) : vectors(vectors) {
   kernel.walk<WalkOrder::PreOrder>([&](DotOp dot) { absorbUsers(dot); });
   kernel.walk([&](scf::ForOp loop) { findOverwrites(loop); });
   kernel.walk([&](scf::IfOp branch) { findOverwrites(branch); });
+  kernel.walk([&](Operation *op) { findOverwrites(op); });
   kernel.walk<WalkOrder::PreOrder>([&](DotOp dot) { chooseLanes(dot); });
 }
 
@@ -214,20 +215,66 @@ void Plan::findOverwrites(scf::IfOp branch) {
     for (Value candidate : yields) {
       Operation *definition = candidate.getDefiningOp();
       if (!isBuffered(candidate) || !definition || definition->getBlock() != branch->getBlock() ||
-          llvm::is_contained(overwrittenByIf, std::pair(Value(result), candidate)))
+          llvm::is_contained(overwrittenByTile, std::pair(Value(result), candidate)))
         continue;
       bool inside = llvm::all_of(candidate.getUsers(), [&](Operation *user) { return branch->isProperAncestor(user); });
       auto isYield = [&](OpOperand &use) {
         return isa<scf::YieldOp>(use.getOwner()) && use.getOwner()->getParentOp() == branch &&
                use.getOperandNumber() == i;
       };
-      bool taken = llvm::any_of(overwrittenByIf, [&](auto &entry) { return entry.second == candidate; });
+      bool taken = llvm::any_of(overwrittenByTile, [&](auto &entry) { return entry.second == candidate; });
       if (inside && !taken && onlyFeeds(candidate, isYield, *this)) {
-        overwrittenByIf[result] = candidate;
+        overwrittenByTile[result] = candidate;
         break;
       }
     }
   }
+}
+
+namespace {
+/// Whether every statement that reads `tile`, directly or through inline tiles, stands at or before `last` in its
+/// block.
+bool isReadUntil(Value tile, Operation *last, const Plan &plan) {
+  return llvm::all_of(tile.getUsers(), [&](Operation *user) {
+    if (user == last)
+      return true;
+    bool isInline = user->getNumRegions() == 0 && user->getNumResults() > 0 && tileType(user->getResult(0)) &&
+                    !isa<LoadOp, ReduceOp, DotOp>(user) &&
+                    llvm::none_of(user->getResults(), [&](Value result) { return plan.isBuffered(result); });
+    if (isInline && !plan.isAbsorbed(user))
+      return llvm::all_of(user->getResults(), [&](Value result) { return isReadUntil(result, last, plan); });
+    return user->getBlock() == last->getBlock() && user->isBeforeInBlock(last);
+  });
+}
+} // namespace
+
+/// The buffered tile made in the same block that `tile` reads position by position, and that nobody reads after `by`.
+Value Plan::lastReadHere(Value tile, Value by) const {
+  Operation *op = tile.getDefiningOp(), *last = by.getDefiningOp();
+  if (!op || op->getBlock() != last->getBlock() || tileType(tile).getShape() != tileType(by).getShape())
+    return {};
+  if (isBuffered(tile) && tile != by) {
+    bool isComputed = isa<scf::IfOp, DotOp>(op) || isElementwise(op);
+    bool taken = llvm::any_of(overwrittenByTile, [&](auto &entry) { return entry.second == tile; });
+    return isComputed && !taken && isReadUntil(tile, last, *this) ? tile : Value();
+  }
+  if (!isElementwise(op))
+    return {};
+  for (Value operand : op->getOperands())
+    if (tileType(operand))
+      if (Value found = lastReadHere(operand, by))
+        return found;
+  return {};
+}
+
+// p = f(s): p may overwrite s when this is the last that is read of it.
+void Plan::findOverwrites(Operation *definition) {
+  if (!isElementwise(definition) || definition->getNumResults() != 1 || isAbsorbed(definition) ||
+      !isBuffered(definition->getResult(0)))
+    return;
+  Value tile = definition->getResult(0);
+  if (Value overwrites = lastReadHere(tile, tile))
+    overwrittenByTile[tile] = overwrites;
 }
 
 int Plan::laneOf(Value tile) {

@@ -9,6 +9,7 @@
 //   x = S * scale              Its only user: stored instead of S ("absorbed" by the dot).
 //   m = reduce max x axis 1    Lanes are queries: no horizontal operation.
 //   P = exp2(x - m)            Used twice and expensive: buffered, lanes as x.
+//                              Written over x, which nobody reads later.
 //   acc = dot(P, V, acc * a)   Written in place over the loop's carried accumulator; `acc * a` is inline.
 #pragma once
 
@@ -37,8 +38,8 @@ public:
   bool isPacked(ir::LoadOp load) const;
   /// The loop-carried tile that the dot may write over, or null.
   mlir::Value overwrittenBy(ir::DotOp dot) const { return overwritten.lookup(dot.getOperation()); }
-  /// The tile that an scf.if's result may write over, or null.
-  mlir::Value overwrittenBy(mlir::OpResult ifResult) const { return overwrittenByIf.lookup(ifResult); }
+  /// The tile that an scf.if's result, or a buffered elementwise tile, may write over, or null.
+  mlir::Value overwrittenBy(mlir::Value tile) const { return overwrittenByTile.lookup(tile); }
 
 private:
   void buffer(mlir::Value tile) { buffered.insert(tile); }
@@ -48,6 +49,8 @@ private:
   void absorbUsers(ir::DotOp dot);
   void findOverwrites(mlir::scf::ForOp loop);
   void findOverwrites(mlir::scf::IfOp branch);
+  void findOverwrites(mlir::Operation *definition);
+  mlir::Value lastReadHere(mlir::Value tile, mlir::Value by) const;
   void chooseLanes(ir::DotOp dot);
   void demand(mlir::Value tile, int lane);
   int naturalLane(mlir::Value tile);
@@ -57,7 +60,7 @@ private:
   llvm::DenseSet<mlir::Value> buffered;
   llvm::DenseSet<mlir::Operation *> absorbed;
   llvm::DenseMap<mlir::Operation *, mlir::Value> stored, overwritten;
-  llvm::DenseMap<mlir::Value, mlir::Value> overwrittenByIf;
+  llvm::DenseMap<mlir::Value, mlir::Value> overwrittenByTile;
   llvm::DenseMap<mlir::Value, int> lanes; // decided, or -1 while it is being worked out
 };
 
