@@ -27,11 +27,11 @@ target_compile_options(sectile_flags INTERFACE -Wall -Wextra -fvisibility-inline
 target_include_directories(sectile_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_include_directories(sectile_flags SYSTEM INTERFACE ${PROJECT_BINARY_DIR} ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 if(SECTILE_SANITIZE)
-  # LLVM and libstdc++ are not instrumented: vptr and function checks would report their objects.
+  # LLVM and the code that is compiled at run time are not instrumented: vptr and function checks read what they lack.
   target_compile_options(sectile_flags INTERFACE -fsanitize=${SECTILE_SANITIZE} -fno-sanitize-recover=all
                                                  -fno-omit-frame-pointer)
   if(SECTILE_SANITIZE MATCHES undefined)
-    target_compile_options(sectile_flags INTERFACE -fno-sanitize=vptr)
+    target_compile_options(sectile_flags INTERFACE -fno-sanitize=vptr,function)
   endif()
   target_link_options(sectile_flags INTERFACE -fsanitize=${SECTILE_SANITIZE})
 endif()

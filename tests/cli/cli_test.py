@@ -174,10 +174,12 @@ class CommandLine(unittest.TestCase):
         self.refused("bad.npy: byte", "attention", bad, bad, bad)
 
     def test_failures_that_are_not_the_users(self):
-        done = self.run_sectile("attention", "--seqlen", "2000000", "--heads", "1000000", code=1)
-        self.assertIn("no memory for a tensor of 512000000000000 bytes", done.stderr)
         done = self.run_sectile("attention", "--target", "cuda", code=1)
         self.assertIn("interpret", done.stderr)
+        if b"__asan_init" in Path(SECTILE).read_bytes():
+            return  # AddressSanitizer ends the program instead of throwing bad_alloc
+        done = self.run_sectile("attention", "--seqlen", "2000000", "--heads", "1000000", code=1)
+        self.assertIn("no memory for a tensor of 512000000000000 bytes", done.stderr)
 
     def test_help(self):
         for command in ([], ["attention"], ["compile"], ["cache"], ["cache", "ls"], ["devices"]):
