@@ -14,7 +14,9 @@ struct Artifact {
   Resources resources;               ///< "scratch_bytes" (per thread), "code_bytes", …
   std::vector<Parameter> parameters; ///< what a launch must bind
   std::string entry;                 ///< the symbol to call (cpu)
-  const std::string &binary() const { return stages.back().text; } ///< cpu: an ELF object; interpret: the tile stage
+
+  /// cpu: an ELF object; interpret: the tile stage.
+  const std::string &binary() const { return stages.back().text; }
 };
 
 /// Compiles a copy of the traced module; `kernel` stays as it was. `schedule` is complete. `sink` may be null.
@@ -29,8 +31,8 @@ std::string contentKey(const TracedKernel &kernel, const Target &target, const S
 const std::string &buildId();
 
 /// The host function behind Artifact::entry, called once a program of the grid.
-///   arguments: for every parameter in order, 64-bit words: a view has its address, its `rank` sizes, its `rank` strides
-///              (in elements); a scalar has its bits in the low 32.
+///   arguments: for every parameter in order, 64-bit words: a view has its address, its `rank` sizes and its `rank`
+///              strides (in elements); a scalar has its bits in the low 32.
 ///   scratch:   resources["scratch_bytes"] bytes, aligned to 64, private to the calling thread, contents undefined.
 using HostEntry = void (*)(const int64_t *arguments, int32_t x, int32_t y, int32_t z, void *scratch);
 

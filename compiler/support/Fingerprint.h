@@ -1,7 +1,6 @@
 // Fingerprints for cache keys: 128 bits over a sequence of texts.
 #pragma once
 
-
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/BLAKE3.h"
 

@@ -18,7 +18,7 @@ struct Options {
   std::string cache;
   /// `dir[:kernel-glob]`: every stage of every compiled kernel goes there. Empty: none.
   std::string dump;
-  /// A directory of edited stages, laid out as a dump, which replace what the compiler would have produced. Empty: none.
+  /// A directory of edited stages, laid out as a dump, which replace the compiler's own. Empty: none.
   std::string overrides;
   /// 0: errors only, 1: warnings, 2: compilations and cache traffic, 3: every launch.
   int logLevel = 1;
@@ -27,8 +27,8 @@ struct Options {
   /// Host threads that share a grid; 0: as many as the process may run on.
   int threads = 0;
 
-  /// SECTILE_TARGET, SECTILE_AUTOTUNE, SECTILE_CACHE, SECTILE_DUMP, SECTILE_OVERRIDE, SECTILE_LOG. A malformed value, or a
-  /// variable that begins with SECTILE_ and is not one of these, throws UserError naming it and what is legal.
+  /// SECTILE_TARGET, SECTILE_AUTOTUNE, SECTILE_CACHE, SECTILE_DUMP, SECTILE_OVERRIDE, SECTILE_LOG. A malformed value,
+  /// or a variable that begins with SECTILE_ and is not one of these, throws UserError naming it and what is legal.
   static Options fromEnvironment();
 };
 

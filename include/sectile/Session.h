@@ -70,10 +70,10 @@ struct LaunchRecord {
   enum class Source { memory, disk, compiled }; ///< where the executable came from
   std::string kernel, key;
   Source source;
-  std::string reason;     ///< why it was not in memory ("first use", "schedule differs", …); empty when it was
-  double compileMs = 0;   ///< tracing, lowering and code generation, 0 when nothing was compiled
-  double loadMs = 0;      ///< reading from disk
-  uint64_t launches = 0;  ///< how many launches this line stands for
+  std::string reason;    ///< why it was not in memory ("first use", "schedule differs", …); empty when it was
+  double compileMs = 0;  ///< tracing, lowering and code generation, 0 when nothing was compiled
+  double loadMs = 0;     ///< reading from disk
+  uint64_t launches = 0; ///< how many launches this line stands for
 };
 
 /// Totals since the session was made.

@@ -6,8 +6,12 @@
  *     fprintf(stderr, "%s\n", sectile_error_message(error));
  *     sectile_error_free(error);
  *   }
- *   sectile_array q = {q_data, SECTILE_F32, 4, {batch, seqlen, heads, dim}, {seqlen * heads * dim, heads * dim, dim,
- * 1}}; … sectile_attention_forward(session, &q, &k, &v, &out, NULL, NULL, NULL, &error); sectile_session_free(session);
+ *   sectile_array q = {q_data, SECTILE_F32, 4, {batch, seqlen, heads, dim},
+ *                      {seqlen * heads * dim, heads * dim, dim, 1}};
+ *   ... k, v, out likewise ...
+ *   if (sectile_attention_forward(session, &q, &k, &v, &out, NULL, NULL, NULL, &error) != SECTILE_OK)
+ *     ... as above ...
+ *   sectile_session_free(session);
  *
  * Functions that can fail return a status. With a status other than SECTILE_OK, `*error` (unless `error` is null) is a
  * new object with the message, which the caller frees. On success `*error` is left as it was.

@@ -78,8 +78,8 @@ TEST_CASE("elementary functions are close to double precision everywhere") {
 
 TEST_CASE("elementary functions of special values") {
   const float payload = std::bit_cast<float>(0x7fc00001u); // a NaN whose bits reach the exponent when shifted
-  const std::vector<float> in{infinity, -infinity, quietNan,   payload, -payload, 0.0f,    -0.0f, 1.0f,
-                              128.0f,   -150.0f,   1e30f, -1e30f,  1e-40f,   -1e-40f, -1.0f, 127.99999f};
+  const std::vector<float> in{infinity, -infinity, quietNan, payload, -payload, 0.0f,    -0.0f, 1.0f,
+                              128.0f,   -150.0f,   1e30f,    -1e30f,  1e-40f,   -1e-40f, -1.0f, 127.99999f};
   for (const Target &target : runnableTargets())
     for (const Function &function : functions)
       for (int lanes : {0, 4, 8, 16}) {
