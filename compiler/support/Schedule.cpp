@@ -25,8 +25,11 @@ static_assert(sizeof(Schedule) == std::size(fields) * sizeof(int32_t), "the tabl
 std::string sectile::toString(const Schedule &schedule) {
   std::string text;
   for (const Field &field : fields)
-    if (int32_t value = schedule.*field.member)
-      text += (text.empty() ? "" : ",") + field.name.str() + "=" + std::to_string(value);
+    if (int32_t value = schedule.*field.member) {
+      if (!text.empty())
+        text += ',';
+      text += field.name.str() + '=' + std::to_string(value);
+    }
   return text;
 }
 
