@@ -66,10 +66,3 @@ function(sectile_test name)
   sectile_link_all(${name})
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
-
-# Adds a folder that is there.
-function(sectile_subdirectory name)
-  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/CMakeLists.txt)
-    add_subdirectory(${name})
-  endif()
-endfunction()
