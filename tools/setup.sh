@@ -40,8 +40,8 @@ need_packages() {
   list=$(cat)
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     [ -n "${MLIR_DIR:-}" ] && return # somebody who knows where LLVM is has the rest, too
-    printf 'This system has no apt-get. Please install by hand, then set MLIR_DIR=<LLVM 22>/lib/cmake/mlir:\n%s\n' "$list"
-    exit 1
+    fail "this system has no apt-get. Please install by hand, then set MLIR_DIR=<LLVM 22>/lib/cmake/mlir:
+$list"
   fi
   while read -r name reason; do
     # with MLIR_DIR, LLVM comes from elsewhere
