@@ -247,8 +247,8 @@ def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "how elements are combined", [
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "combines the elements along an axis, which keeps size 1";
   let description = [{
-    `max` and `min` pass over NaN; when all are NaN, max gives -infinity and min +infinity. `sum` adds in any order; f16 and bf16 accumulate in f32
-    and round once; i32 wraps around. f32, f16, bf16 and i32.
+    `max` and `min` pass over NaN; when all are NaN, max gives -infinity and min +infinity. `sum` adds in any order; f16
+    and bf16 accumulate in f32 and round once; i32 wraps around. f32, f16, bf16 and i32.
 
     Example: `%m = tile.reduce max %s axis 1 : tensor<64x128xf32> -> tensor<64x1xf32>`
   }];
@@ -277,8 +277,8 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["accumulator", "result"]>]
 def Tile_CastOp : Tile_Op<"cast", [Pure]> {
   let summary = "converts elements to another type";
   let description = [{
-    To a narrower float: to nearest even; f8 saturates to the largest finite value, NaN stays NaN. Float to i32: toward zero,
-    saturating, NaN gives 0. i32 to float: to nearest even. i1: 0 or 1. To i1: `!= 0` (NaN is true).
+    To a narrower float: to nearest even; f8 saturates to the largest finite value, NaN stays NaN. Float to i32: toward
+    zero, saturating, NaN gives 0. i32 to float: to nearest even. i1: 0 or 1. To i1: `!= 0` (NaN is true).
 
     Example: `%p = tile.cast %s : tensor<64x128xf32> to tensor<64x128xbf16>`
   }];

@@ -20,7 +20,7 @@ Prepared check(const Session &session, const attention::ForwardArrays &arrays, c
   const attention::ForwardProblem problem = attention::checkForward(arrays, options, use);
   if (schedule.blockM < 0 || schedule.blockN < 0)
     throw UserError("attention: the schedule " + toString(schedule) +
-                    " has a negative tile size: blockM and blockN are " + "positive, or 0 to let Sectile choose");
+                    " has a negative tile size: blockM and blockN are positive, or 0 to let Sectile choose");
   const int threads = schedule.threads > 0 ? schedule.threads : session.threads();
   return {problem, attention::completeForwardSchedule(schedule, problem, session.target(), threads)};
 }
