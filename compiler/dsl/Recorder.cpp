@@ -1,7 +1,7 @@
 // The recorder's state: the module being built, values and arguments, and the end of a trace.
 #include "compiler/dsl/Recorder.h"
 
-#include "compiler/dsl/CapturedDiagnostics.h"
+#include "compiler/ir/DiagnosticLog.h"
 #include "compiler/ir/ElementType.h"
 #include "sectile/Error.h"
 
@@ -155,7 +155,7 @@ Recorder::Result Recorder::finish() {
     kernelOp.setArgAttrsAttr(argumentAttributes(opBuilder, parameters, facts));
 
   {
-    CapturedDiagnostics diagnostics(context.get());
+    DiagnosticLog diagnostics(*context);
     if (mlir::failed(mlir::verify(*module)))
       throw InternalError("the trace of kernel '" + kernelName + "' does not verify:\n" + diagnostics.text());
   }

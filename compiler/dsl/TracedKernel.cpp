@@ -1,8 +1,8 @@
 // A finished trace, or one read back from text.
 #include "compiler/dsl/TracedKernel.h"
 
-#include "compiler/dsl/CapturedDiagnostics.h"
 #include "compiler/dsl/Recorder.h"
+#include "compiler/ir/DiagnosticLog.h"
 #include "compiler/ir/ElementType.h"
 #include "compiler/support/Diagnostic.h"
 #include "sectile/Error.h"
@@ -70,7 +70,7 @@ TracedKernel TracedKernel::parse(const std::string &text, const std::string &nam
   auto impl = std::make_unique<Impl>();
   impl->context = dsl::makeContext();
 
-  dsl::CapturedDiagnostics diagnostics(impl->context.get());
+  DiagnosticLog diagnostics(*impl->context);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, name), llvm::SMLoc());
   impl->module = mlir::parseSourceFile<mlir::ModuleOp>(sources, impl->context.get());

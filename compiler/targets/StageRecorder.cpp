@@ -1,7 +1,7 @@
 #include "compiler/targets/StageRecorder.h"
 
+#include "compiler/ir/DiagnosticLog.h"
 #include "compiler/support/Diagnostic.h"
-#include "compiler/targets/DiagnosticLog.h"
 
 #include "mlir/Parser/Parser.h"
 

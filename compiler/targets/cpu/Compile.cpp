@@ -1,5 +1,5 @@
+#include "compiler/ir/DiagnosticLog.h"
 #include "compiler/support/Diagnostic.h"
-#include "compiler/targets/DiagnosticLog.h"
 #include "compiler/targets/cpu/Cpu.h"
 #include "compiler/targets/cpu/Pipeline.h"
 

@@ -2,8 +2,8 @@
 //
 // The usual O3 pipeline over LLVM IR is left out: our IR is already unrolled and vectorized; that pipeline doubles the
 // compile time of attention and makes the code no faster.
+#include "compiler/ir/DiagnosticLog.h"
 #include "compiler/support/Diagnostic.h"
-#include "compiler/targets/DiagnosticLog.h"
 #include "compiler/targets/cpu/Cpu.h"
 #include "compiler/targets/cpu/X86.h"
 

@@ -12,7 +12,7 @@ public:
   explicit DiagnosticLog(mlir::MLIRContext &context)
       : handler(&context, [this](mlir::Diagnostic &diagnostic) { append(diagnostic); }) {}
 
-  /// One line a message: "FlashForward.cpp:41: error: …".
+  /// One line a message, without a line break at the end: "tile.mlir:41:7: error: …".
   const std::string &text() const { return lines; }
 
 private:
