@@ -1,8 +1,8 @@
 // Conversions between f32 and narrower floats by integer arithmetic, for what the processor has no instruction for or
 // one with another meaning (vcvtneps2bf16 treats denormals as zero).
 #include "compiler/lower/Passes.h"
+#include "compiler/lower/ShapedBuilder.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/Pass.h"
@@ -12,6 +12,7 @@
 #include <limits>
 
 using namespace mlir;
+using sectile::ShapedBuilder;
 
 namespace {
 
@@ -26,9 +27,9 @@ constexpr Float8 e4m3{3, 7, 448.0f, 0x7f};
 constexpr Float8 e5m2{2, 15, 57344.0f, 0x7f};
 
 /// Arithmetic on scalars, or on vectors of one shape.
-class Conversion {
+class Conversion : ShapedBuilder {
 public:
-  Conversion(OpBuilder &builder, Location loc, Type like) : builder(builder), loc(loc), like(like) {}
+  Conversion(OpBuilder &builder, Location loc, Type like) : ShapedBuilder(builder, loc, like) {}
 
   Value fromBf16(Value x) {
     Value wide = make<arith::ExtUIOp>(i32(), make<arith::BitcastOp>(shaped(builder.getI16Type()), x));
@@ -41,7 +42,7 @@ public:
     Value bits = bitsOf(x);
     Value rounded = shiftRight(roundedToEven(bits, 16), 16);
     Value nan = orBits(shiftRight(bits, 16), 0x40);
-    Value result = make<arith::SelectOp>(compare(arith::CmpFPredicate::UNO, x, x), nan, rounded);
+    Value result = select(compare(arith::CmpFPredicate::UNO, x, x), nan, rounded);
     return make<arith::BitcastOp>(shaped(builder.getBF16Type()),
                                   make<arith::TruncIOp>(shaped(builder.getI16Type()), result));
   }
@@ -60,8 +61,8 @@ public:
     Value half = make<arith::OrIOp>(shiftLeft(andBits(byte, 0x80), 8), shiftLeft(magnitude, 7));
     Value wide = make<arith::ExtFOp>(f32(), make<arith::BitcastOp>(shaped(builder.getF16Type()), half));
     Value isNan = make<arith::CmpIOp>(arith::CmpIPredicate::eq, magnitude, integer(magnitude.getType(), e4m3.nan));
-    return make<arith::SelectOp>(isNan, real(std::numeric_limits<float>::quiet_NaN()),
-                                 make<arith::MulFOp>(wide, real(biasDifference)));
+    return select(isNan, real(std::numeric_limits<float>::quiet_NaN()),
+                  make<arith::MulFOp>(wide, real(biasDifference)));
   }
 
   Value toFloat8(Value x, const Float8 &format, Type element) {
@@ -70,7 +71,7 @@ public:
     Value sign = andBits(shiftRight(bitsOf(x), 24), 0x80);
     Value magnitude = make<arith::BitcastOp>(f32(), andBits(bitsOf(x), 0x7fffffff));
     Value over = compare(arith::CmpFPredicate::OGT, magnitude, real(format.largest));
-    magnitude = make<arith::SelectOp>(over, real(format.largest), magnitude);
+    magnitude = select(over, real(format.largest), magnitude);
 
     // 2. Normal numbers: round the mantissa, then change the bias.
     Value normal = shiftRight(roundedToEven(bitsOf(magnitude), dropped), dropped);
@@ -83,9 +84,9 @@ public:
     Value denormal = make<arith::SubIOp>(bitsOf(sum), bitsOf(real(magic)));
 
     Value small = compare(arith::CmpFPredicate::OLT, magnitude, real(std::ldexp(1.0f, 1 - format.bias)));
-    Value result = make<arith::SelectOp>(small, denormal, normal);
+    Value result = select(small, denormal, normal);
     Value isNan = compare(arith::CmpFPredicate::UNO, x, x);
-    result = make<arith::SelectOp>(isNan, integer(i32(), format.nan), result);
+    result = select(isNan, integer(i32(), format.nan), result);
     result = make<arith::OrIOp>(result, sign);
     return make<arith::BitcastOp>(shaped(element), make<arith::TruncIOp>(shaped(builder.getI8Type()), result));
   }
@@ -93,19 +94,7 @@ public:
   Type f32() { return shaped(builder.getF32Type()); }
 
 private:
-  Type shaped(Type element) const {
-    auto vector = dyn_cast<VectorType>(like);
-    return vector ? Type(VectorType::get(vector.getShape(), element)) : element;
-  }
   Type i32() { return shaped(builder.getI32Type()); }
-  template <class Op, class... Arguments> Value make(Arguments... arguments) {
-    return Op::create(builder, loc, arguments...);
-  }
-  Value constant(Type type, TypedAttr element) {
-    if (auto vector = dyn_cast<VectorType>(type))
-      element = DenseElementsAttr::get(vector, Attribute(element));
-    return make<arith::ConstantOp>(element);
-  }
   Value real(float value) { return constant(f32(), builder.getF32FloatAttr(value)); }
   Value integer(Type type, int64_t value) {
     return constant(type, builder.getIntegerAttr(getElementTypeOrSelf(type), value));
@@ -116,17 +105,12 @@ private:
   Value orBits(Value x, int64_t mask) { return make<arith::OrIOp>(x, integer(x.getType(), mask)); }
   Value shiftLeft(Value x, int64_t count) { return make<arith::ShLIOp>(x, integer(x.getType(), count)); }
   Value shiftRight(Value x, int64_t count) { return make<arith::ShRUIOp>(x, integer(x.getType(), count)); }
-  Value compare(arith::CmpFPredicate predicate, Value a, Value b) { return make<arith::CmpFOp>(predicate, a, b); }
   /// `bits` plus what carries into bit `dropped` when the bits below it round up.
   Value roundedToEven(Value bits, int64_t dropped) {
     Value last = andBits(shiftRight(bits, dropped), 1);
     Value halfLessOne = integer(bits.getType(), (int64_t{1} << (dropped - 1)) - 1);
     return make<arith::AddIOp>(make<arith::AddIOp>(bits, halfLessOne), last);
   }
-
-  OpBuilder &builder;
-  Location loc;
-  Type like;
 };
 
 struct ExpandExtension : OpRewritePattern<arith::ExtFOp> {

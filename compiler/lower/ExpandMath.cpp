@@ -1,8 +1,8 @@
 // Elementary functions as polynomials, since a kernel calls no library. The error figures were found by comparing with
 // double precision over all (exp2) or very many f32 values; tests/unit/ElementaryFunctionsTest.cpp repeats that.
 #include "compiler/lower/Passes.h"
+#include "compiler/lower/ShapedBuilder.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -14,16 +14,17 @@
 #include <limits>
 
 using namespace mlir;
+using sectile::ShapedBuilder;
 
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// Arithmetic on values of one type: f32, or a vector of f32, and the integers of the same shape.
-class Expansion {
+class Expansion : ShapedBuilder {
 public:
   Expansion(OpBuilder &builder, Location loc, Type type, bool avx512)
-      : builder(builder), loc(loc), floats(type), integers(shaped(builder.getI32Type())) {
+      : ShapedBuilder(builder, loc, type), floats(type), integers(shaped(builder.getI32Type())) {
     auto vector = dyn_cast<VectorType>(type);
     lanes = vector && vector.getRank() == 1 ? vector.getNumElements() : 0;
     useScalef = avx512 && (lanes == 4 || lanes == 8 || lanes == 16);
@@ -43,18 +44,6 @@ private:
     Value value, bits; ///< the nearest integer as a float; the low bits of `bits` are that integer
   };
 
-  Type shaped(Type element) const {
-    auto vector = dyn_cast<VectorType>(floats);
-    return vector ? Type(VectorType::get(vector.getShape(), element)) : element;
-  }
-  template <class Op, class... Arguments> Value make(Arguments... arguments) {
-    return Op::create(builder, loc, arguments...);
-  }
-  Value constant(Type type, TypedAttr element) {
-    if (auto vector = dyn_cast<VectorType>(type))
-      element = DenseElementsAttr::get(vector, Attribute(element));
-    return make<arith::ConstantOp>(element);
-  }
   Value f(float value) { return constant(floats, builder.getF32FloatAttr(value)); }
   Value i(int32_t value) { return constant(integers, builder.getI32IntegerAttr(value)); }
   Value add(Value a, Value b) { return make<arith::AddFOp>(a, b); }
@@ -63,8 +52,6 @@ private:
   Value fma(Value a, Value b, Value c) { return make<math::FmaOp>(a, b, c); }
   Value bits(Value x) { return make<arith::BitcastOp>(integers, x); }
   Value fromBits(Value x) { return make<arith::BitcastOp>(floats, x); }
-  Value compare(arith::CmpFPredicate predicate, Value a, Value b) { return make<arith::CmpFOp>(predicate, a, b); }
-  Value select(Value condition, Value a, Value b) { return make<arith::SelectOp>(condition, a, b); }
   /// min and max that keep a NaN in `x`: one instruction each.
   Value atLeast(float bound, Value x) { return select(compare(arith::CmpFPredicate::OLT, x, f(bound)), f(bound), x); }
   Value atMost(float bound, Value x) { return select(compare(arith::CmpFPredicate::OGT, x, f(bound)), f(bound), x); }
@@ -86,8 +73,6 @@ private:
   Value logTail(Value fraction);            ///< log(1 + t) - t
   Value logSpecials(Value x, Value result); ///< 0, infinity, negative numbers, NaN
 
-  OpBuilder &builder;
-  Location loc;
   Type floats, integers;
   int64_t lanes; ///< 0: not a one-dimensional vector
   bool useScalef;
