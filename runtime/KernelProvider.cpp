@@ -11,8 +11,9 @@
 
 using namespace sectile;
 
-KernelProvider::KernelProvider(const Options &options, const Target &target, bool runnable, Log &log)
-    : target(target), targetKey(target.key()), runnable(runnable), log(log), disk(options.cache, log), literals(log) {
+KernelProvider::KernelProvider(const Options &options, const Target &target, std::string lacking, Log &log)
+    : target(target), targetKey(target.key()), lacking(std::move(lacking)), log(log), disk(options.cache, log),
+      literals(log) {
   if (!options.dump.empty())
     dump.emplace(options.dump, log);
   if (!options.overrides.empty())
@@ -78,7 +79,7 @@ KernelProvider::Result KernelProvider::load(const Request &request, History::Mis
   std::optional<CacheEntry> entry = disk.load(request.key, targetKey);
   if (!entry)
     return nullptr;
-  llvm::Expected<std::shared_ptr<LoadedKernel>> kernel = LoadedKernel::create(std::move(*entry), target.kind, runnable);
+  llvm::Expected<std::shared_ptr<LoadedKernel>> kernel = LoadedKernel::create(std::move(*entry), target.kind, lacking);
   if (!kernel) {
     disk.warnDamaged(request.key, llvm::toString(kernel.takeError()));
     return nullptr;
@@ -104,7 +105,7 @@ KernelProvider::Result KernelProvider::compileAndStore(const Request &request, H
   }
   // 2. Make it runnable before it is stored: what does not load must not be found by others.
   CacheEntry copy = entry;
-  std::shared_ptr<LoadedKernel> kernel = valueOrThrow(LoadedKernel::create(std::move(copy), target.kind, runnable));
+  std::shared_ptr<LoadedKernel> kernel = valueOrThrow(LoadedKernel::create(std::move(copy), target.kind, lacking));
   how.source = LaunchRecord::Source::compiled;
   how.compileMs = request.traceMs + watch.ms();
   // 3. Store.

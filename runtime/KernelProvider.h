@@ -20,8 +20,8 @@ namespace sectile {
 
 class KernelProvider {
 public:
-  /// `runnable`: whether this machine can run what is compiled for `target`.
-  KernelProvider(const Options &options, const Target &target, bool runnable, Log &log);
+  /// `lacking`: what this machine lacks to run code for `target`; empty when it can.
+  KernelProvider(const Options &options, const Target &target, std::string lacking, Log &log);
 
   struct Provided {
     std::shared_ptr<const LoadedKernel> kernel;
@@ -42,7 +42,7 @@ private:
 
   const Target target;
   const std::string targetKey;
-  const bool runnable;
+  const std::string lacking;
   Log &log;
   DiskCache disk;
   std::optional<StageDump> dump;

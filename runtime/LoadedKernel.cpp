@@ -12,14 +12,16 @@ using namespace sectile;
 
 LoadedKernel::~LoadedKernel() = default;
 
-llvm::Expected<std::shared_ptr<LoadedKernel>> LoadedKernel::create(CacheEntry entry, Target::Kind kind, bool runnable) {
+llvm::Expected<std::shared_ptr<LoadedKernel>> LoadedKernel::create(CacheEntry entry, Target::Kind kind,
+                                                                   const std::string &lacking) {
   std::shared_ptr<LoadedKernel> kernel(new LoadedKernel());
   kernel->entry = std::move(entry);
   const Artifact &artifact = kernel->entry.artifact;
   for (const auto &[name, value] : artifact.resources)
     if (name == "scratch_bytes")
       kernel->scratchBytes = value;
-  if (!runnable)
+  kernel->lacking = lacking;
+  if (!lacking.empty())
     return kernel;
   if (kind == Target::Kind::interpret) {
     try {
@@ -86,5 +88,7 @@ void LoadedKernel::run(const int64_t *words, const Grid &grid, int threads, Thre
     runInterpreted(words, grid, threads, pool);
   else
     throw DeviceError("kernel '" + entry.name + "' was compiled for " +
-                      entry.target.substr(0, entry.target.find(":+")) + ", which this machine cannot run");
+                      entry.target.substr(0, entry.target.find(":+")) +
+                      ", and this machine cannot run it, as it lacks " + lacking +
+                      "; legal: the target cpu, or a processor without these");
 }

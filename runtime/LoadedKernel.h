@@ -11,9 +11,10 @@ class HostCode;
 
 class LoadedKernel final : public Executable {
 public:
-  /// Loads the machine code, or parses the tile stage for the interpreter. `runnable` is false for a target that only
-  /// compiles; running is then refused.
-  static llvm::Expected<std::shared_ptr<LoadedKernel>> create(CacheEntry entry, Target::Kind kind, bool runnable);
+  /// Loads the machine code, or parses the tile stage for the interpreter. `lacking` names what this machine lacks to
+  /// run it; unless it is empty, nothing is loaded and running is refused.
+  static llvm::Expected<std::shared_ptr<LoadedKernel>> create(CacheEntry entry, Target::Kind kind,
+                                                              const std::string &lacking);
   ~LoadedKernel() override;
 
   const std::string &name() const override { return entry.name; }
@@ -34,6 +35,7 @@ private:
   void runInterpreted(const int64_t *words, const Grid &grid, int threads, ThreadPool &pool) const;
 
   CacheEntry entry;
+  std::string lacking;
   int64_t scratchBytes = 0;
   std::shared_ptr<HostCode> code;            // cpu
   HostEntry function = nullptr;              // of `code`

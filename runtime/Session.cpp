@@ -42,16 +42,21 @@ static Target resolve(const std::string &name) {
   return valueOrThrow(resolveTarget(name));
 }
 
-/// Whether the host has every feature that code for `target` may use.
-static bool runsHere(const Target &target, llvm::StringRef name) {
+/// The features that code for `target` may use and the host lacks: "avx512f, mwaitx". Empty: it runs here.
+static std::string lackingHere(const Target &target, llvm::StringRef name) {
   if (target.kind == Target::Kind::interpret || !name.contains(':'))
-    return true;
-  const Target host = valueOrThrow(resolveTarget("cpu"));
+    return "";
+  llvm::Expected<Target> host = resolveTarget("cpu");
+  if (!host) // such a machine can still compile for others
+    return llvm::toString(host.takeError());
   llvm::StringSet<> present;
-  for (llvm::StringRef feature : llvm::split(host.features, ','))
+  for (llvm::StringRef feature : llvm::split(host->features, ','))
     present.insert(feature);
-  return llvm::all_of(llvm::split(target.features, ','),
-                      [&](llvm::StringRef feature) { return !feature.starts_with("+") || present.contains(feature); });
+  std::string lacking;
+  for (llvm::StringRef feature : llvm::split(target.features, ','))
+    if (feature.starts_with("+") && !present.contains(feature))
+      lacking += (lacking.empty() ? "" : ", ") + feature.drop_front().str();
+  return lacking;
 }
 
 //===-- session -------------------------------------------------------------------------------------------------===//
@@ -60,7 +65,7 @@ class Session::Impl {
 public:
   explicit Impl(const Options &given)
       : options(checked(given)), log(options), target(resolve(options.target)), targetKey(target.key()),
-        provider(options, target, runsHere(target, options.target), log), pool(options.threads) {
+        provider(options, target, lackingHere(target, options.target), log), pool(options.threads) {
     log.write(Log::info, llvm::formatv("session on {0}, {1} threads, cache {2}", target.name(), pool.threads(),
                                        provider.cacheLocation()));
   }
