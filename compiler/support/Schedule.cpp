@@ -16,9 +16,9 @@ struct Field {
 };
 } // namespace
 
-static constexpr Field fields[] = {{"blockM", &Schedule::blockM, 1 << 16},
-                                   {"blockN", &Schedule::blockN, 1 << 16},
-                                   {"threads", &Schedule::threads, 1 << 16},
+static constexpr Field fields[] = {{"blockM", &Schedule::blockM, 4096},
+                                   {"blockN", &Schedule::blockN, 4096},
+                                   {"threads", &Schedule::threads, 4096},
                                    {"vectorWidth", &Schedule::vectorWidth, 16}};
 static_assert(sizeof(Schedule) == std::size(fields) * sizeof(int32_t), "the table lists every field");
 

@@ -19,7 +19,7 @@ TEST_CASE("malformed schedules are refused by field") {
   CHECK_THROWS_WITH(parseSchedule("blockX=3"), "schedule 'blockX=3': there is no field 'blockX'; fields are blockM, "
                                                "blockN, threads, vectorWidth, each as name=value, separated by commas");
   CHECK_THROWS_WITH(parseSchedule("blockM=-1"), "schedule 'blockM=-1': field 'blockM' needs a whole number from 0 "
-                                                "(chosen by the target) to 65536, got '-1'");
+                                                "(chosen by the target) to 4096, got '-1'");
   CHECK_THROWS_AS(parseSchedule("blockM=99999999999999999999"), UserError);
   CHECK_THROWS_AS(parseSchedule("blockM="), UserError);
   CHECK_THROWS_AS(parseSchedule("blockM"), UserError);
