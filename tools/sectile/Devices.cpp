@@ -15,8 +15,8 @@ static Outcome listDevices(Output &output) {
     Options options = environment;
     options.target = target;
     options.cache = "off";
-    const char *runs =
-        target == std::string("cpu") ? "f32 f16 bf16" : "f32 f16 bf16, slowly: the definition of each operation";
+    const std::string runs = std::string("attention in f32 f16 bf16; kernels also in f8e4m3 f8e5m2 i32 i1") +
+                             (target == std::string("interpret") ? "; slowly: the definition of each operation" : "");
     try {
       const Session session(options);
       output.result(llvm::json::Object{{"device", target},
@@ -25,7 +25,7 @@ static Outcome listDevices(Output &output) {
                                        {"threads", session.threads()},
                                        {"runs", runs}},
                     format("%-9s  %s\n           %d threads; %s", target, shortTarget(session.target()).c_str(),
-                           session.threads(), runs));
+                           session.threads(), runs.c_str()));
     } catch (const Error &error) {
       output.result(llvm::json::Object{{"device", target}, {"available", false}, {"reason", error.what()}},
                     format("%-9s  not available: %s", target, error.what()));
