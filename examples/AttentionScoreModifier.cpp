@@ -15,9 +15,10 @@ Tile logDistance(const Tile &score, const ScorePosition &at) {
   return score - log(distance + 1) * cast(at.head + 1, Type::f32);
 }
 
-/// A sliding window to the left in which every fourth key stays visible for ever.
+/// A sliding window to the left in which every fourth key stays visible for ever. Its width is known at run time only.
 Tile strided(const ScorePosition &at) {
-  return (at.key <= at.query) & ((at.query - at.key < 8) | (floorMod(at.key, 4) == 0));
+  const Tile width = cast(at.scalar(0), Type::i32);
+  return (at.key <= at.query) & ((at.query - at.key < width) | (floorMod(at.key, 4) == 0));
 }
 
 int main() {
@@ -34,6 +35,7 @@ int main() {
   AttentionOptions options;
   options.scoreModifier = logDistance;
   options.maskPredicate = strided;
+  options.scalars = {8}; // other numbers need no other kernel
   attentionForward(session, Stream::host(), view(q), view(k), view(v), view(out), std::nullopt, options);
 
   double worst = 0;

@@ -22,6 +22,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace sectile {
 
@@ -30,7 +32,11 @@ struct ScorePosition {
   tile::Tile batch, head; ///< scalars; `head` is the query head
   tile::Tile query, key;  ///< [rows, 1] and [1, columns]: i and j above
   tile::Tile seqlenQ, seqlenK;
+  std::span<const tile::Tile> scalars; ///< AttentionOptions::scalars; scalar(i) checks the index
   Trace &trace;
+
+  /// Number `index` of AttentionOptions::scalars, f32. Throws UserError when there are not as many.
+  tile::Tile scalar(int index) const;
 };
 
 /// Changes a tile of scores (f32, after scale, softcap, bias and ALiBi, before the mask).
@@ -58,6 +64,10 @@ struct AttentionOptions {
   uint64_t seed = 0, offset = 0; ///< of the Philox stream; the mask depends on (seed, offset, batch, head, i, j) only
   ScoreModifier scoreModifier = nullptr;
   MaskPredicate maskPredicate = nullptr;
+  /// What the two functions read as at.scalar(0), at.scalar(1) …: at most `maxScalars` numbers that are run-time values
+  /// of the kernel, so that other numbers need no other kernel. (C++ numbers inside the functions are part of it.)
+  std::vector<float> scalars;
+  static constexpr size_t maxScalars = 8;
 };
 
 /// Runs attention forward. `lse` may be absent. Throws UserError, naming the tensor or option and the rule, before

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 namespace sectile {
 namespace {
@@ -46,6 +47,14 @@ std::shared_ptr<const Executable> prepareAttentionForward(Session &session, cons
   const Prepared prepared = check(session, arrays, options, schedule, attention::Use::compile);
   const attention::ForwardCall call(prepared.problem, arrays, options, prepared.schedule);
   return session.prepare(attention::forwardKernel, call.config, call.arguments(), call.schedule);
+}
+
+tile::Tile ScorePosition::scalar(int index) const {
+  if (index < 0 || static_cast<size_t>(index) >= scalars.size())
+    throw UserError("attention: scoreModifier or maskPredicate reads scalar " + std::to_string(index) +
+                    ": AttentionOptions::scalars has " + std::to_string(scalars.size()) +
+                    (scalars.empty() ? "" : "; legal are 0 to " + std::to_string(scalars.size() - 1)));
+  return scalars[static_cast<size_t>(index)];
 }
 
 uint32_t attention::dropoutThreshold(float dropout) {

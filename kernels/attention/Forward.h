@@ -16,6 +16,7 @@ namespace sectile::attention {
 struct ForwardConfig {
   ScoreModifier scoreModifier;
   MaskPredicate maskPredicate;
+  int64_t scalars;           ///< how many numbers those two read
   int16_t headDim, headDimV; ///< rounded up to `headDimStep`; what lies past the real ones reads as zero
   Type type;                 ///< of q, k, v and out
   Type biasType;
@@ -45,7 +46,7 @@ struct ForwardCall {
 
 private:
   void bind(Argument argument) { storage[count++] = argument; }
-  std::array<Argument, 19> storage; // as many as forward() declares at most
+  std::array<Argument, 19 + AttentionOptions::maxScalars> storage; // as many as forward() declares at most
   size_t count = 0;
 };
 

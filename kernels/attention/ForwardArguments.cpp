@@ -3,6 +3,7 @@
 #include "kernels/attention/Philox.h"
 
 #include <cmath>
+#include <string>
 
 namespace sectile::attention {
 namespace {
@@ -32,7 +33,10 @@ ForwardArguments::ForwardArguments(Trace &t, const ForwardConfig &c)
       scale(t.scalar("scale")), softcap(only(c.softcap, [&] { return t.scalar("softcap"); })),
       left(only(c.left, [&] { return t.scalar("left", Type::i32); })),
       right(only(c.right, [&] { return t.scalar("right", Type::i32); })),
-      dropout(only(c.dropout, [&] { return DropoutArguments(t); })) {}
+      dropout(only(c.dropout, [&] { return DropoutArguments(t); })) {
+  for (int64_t i = 0; i < c.scalars; ++i)
+    scalars.push_back(t.scalar("scalar" + std::to_string(i)));
+}
 
 ForwardCall::ForwardCall(const ForwardProblem &problem, const ForwardArrays &arrays, const AttentionOptions &options,
                          const Schedule &schedule)
@@ -40,6 +44,7 @@ ForwardCall::ForwardCall(const ForwardProblem &problem, const ForwardArrays &arr
   const Band band = bandOf(options, problem.seqlenQ, problem.seqlenK);
   config.scoreModifier = options.scoreModifier;
   config.maskPredicate = options.maskPredicate;
+  config.scalars = static_cast<int64_t>(options.scalars.size());
   config.headDim = static_cast<int16_t>(roundUp(problem.headDim, ForwardConfig::headDimStep));
   config.headDimV = static_cast<int16_t>(roundUp(problem.headDimV, ForwardConfig::headDimStep));
   config.type = problem.type;
@@ -93,6 +98,8 @@ ForwardCall::ForwardCall(const ForwardProblem &problem, const ForwardArrays &arr
     bind(static_cast<int32_t>(dropoutThreshold(options.dropout) ^ 0x80000000u));
     bind(1 / (1 - options.dropout));
   }
+  for (const float number : options.scalars)
+    bind(number);
 }
 
 } // namespace sectile::attention

@@ -4,6 +4,7 @@
 #include "kernels/attention/Forward.h"
 
 #include <optional>
+#include <vector>
 
 namespace sectile::attention {
 
@@ -25,6 +26,7 @@ struct ForwardArguments {
   tile::Tile scale;
   std::optional<tile::Tile> softcap, left, right;
   std::optional<DropoutArguments> dropout;
+  std::vector<tile::Tile> scalars; ///< of the user's functions
 
   ForwardArguments(Trace &t, const ForwardConfig &c);
 };

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
+#include <numeric>
 #include <sstream>
 
 namespace sectile::attention {
@@ -79,14 +79,14 @@ void checkDistinctElements(const Named &a) {
   if (a.empty())
     return;
   std::array<int, ArrayView::maxRank> order{};
-  int count = 0;
-  for (int axis = 0; axis < a.array.rank; ++axis)
-    if (a.size(axis) > 1)
-      order[count++] = axis;
-  const auto step = [&](int axis) { return std::abs(a.array.strides[axis]); };
-  std::sort(order.begin(), order.begin() + count, [&](int x, int y) { return step(x) < step(y); });
+  std::iota(order.begin(), order.end(), 0);
+  const auto counts = [&](int axis) { return axis < a.array.rank && a.size(axis) > 1; };
+  const auto step = [&](int axis) { return counts(axis) ? std::abs(a.array.strides[axis]) : 0; };
+  std::ranges::sort(order, {}, step);
   int64_t span = 0;
-  for (int axis : std::span(order).first(count)) {
+  for (int axis : order) {
+    if (!counts(axis))
+      continue;
     if (step(axis) <= span)
       refuse(a.name, "'s ", a.dimensions[axis], " (dimension ", axis, ") has stride ", a.array.strides[axis],
              ", so that elements overlap: the stride must be at least ", span + 1,
@@ -117,6 +117,11 @@ void checkNumbers(const AttentionOptions &o) {
            " with causal set, which means a windowRight of 0: legal are then 0 and -1");
   if (o.alignment != MaskAlignment::bottomRight && o.alignment != MaskAlignment::topLeft)
     refuse("alignment is ", static_cast<int>(o.alignment), ": legal are MaskAlignment::bottomRight and topLeft");
+  if (o.scalars.size() > AttentionOptions::maxScalars)
+    refuse("scalars has ", o.scalars.size(), " numbers: legal are up to ", AttentionOptions::maxScalars);
+  if (!o.scalars.empty() && !o.scoreModifier && !o.maskPredicate)
+    refuse("scalars has ", o.scalars.size(),
+           " numbers that nothing reads: they are for scoreModifier and maskPredicate, and neither is set");
 }
 
 ForwardProblem checkTensors(const Named &q, const Named &k, const Named &v, const Named &out) {

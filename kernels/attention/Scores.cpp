@@ -95,7 +95,7 @@ Tile ScoreRows::kept(const Tile &P, const Block &block) const {
 }
 
 ScorePosition ScoreRows::position(const Block &block) const {
-  return {batch, head, rows, block.cols, queries, keys, t};
+  return {batch, head, rows, block.cols, queries, keys, a.scalars, t};
 }
 
 } // namespace sectile::attention

@@ -90,6 +90,15 @@ const Mistake mistakes[] = {
     {[](Call &c) { c.options.windowLeft = -2; }, "windowLeft is -2: legal are 0 and more, and -1 for unbounded"},
     {[](Call &c) { c.options.windowRight = -3; }, "windowRight is -3"},
     {[](Call &c) { c.options.causal = true, c.options.windowRight = 5; }, "windowRight is 5 with causal set"},
+    {[](Call &c) { c.options.scalars = {1, 2}; }, "scalars has 2 numbers that nothing reads"},
+    {[](Call &c) { c.options.scalars.resize(9); }, "scalars has 9 numbers: legal are up to 8"},
+    {[](Call &c) { c.options.maskPredicate = [](const ScorePosition &at) { return at.scalar(0) > 0; }; },
+     "reads scalar 0: AttentionOptions::scalars has 0"},
+    {[](Call &c) {
+       c.options.scalars = {1, 2};
+       c.options.maskPredicate = [](const ScorePosition &at) { return at.scalar(2) > 0; };
+     },
+     "reads scalar 2: AttentionOptions::scalars has 2; legal are 0 to 1"},
     {[](Call &c) { c.schedule.blockM = -16; }, "blockM"},
     // arrays among the options
     {[](Call &c) { c.options.alibiSlopes->rank = 3; }, "alibiSlopes has rank 3"},

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
+
 using namespace sectile;
 using namespace sectile::test;
 
@@ -62,6 +64,28 @@ TEST_CASE("no option is ignored") {
     trial.check();
     CHECK(trial.out.bytes() != before);
   }
+}
+
+TEST_CASE("the numbers that a user's functions read are run-time values") {
+  Options options = session().options();
+  options.cache = "off";
+  Session fresh(options);
+  for (const auto &[slope, span] : {std::pair{0.25f, 3.0f}, {-1.5f, 17.0f}}) {
+    Trial trial(shape);
+    trial.options.scoreModifier = [](const tile::Tile &score, const ScorePosition &at) {
+      return score + tile::cast(at.key, Type::f32) * at.scalar(0);
+    };
+    trial.options.maskPredicate = [](const ScorePosition &at) {
+      return at.key - at.query < tile::cast(at.scalar(1), Type::i32);
+    };
+    trial.options.scalars = {slope, span};
+    trial.functions = {
+        [slope](double score, const reference::Position &at) { return score + static_cast<double>(at.key) * slope; },
+        [span](const reference::Position &at) { return at.key - at.query < std::lround(span); }};
+    trial.check();
+    attentionForward(fresh, Stream::host(), trial.q, trial.k, trial.v, trial.out, {}, trial.options);
+  }
+  CHECK(fresh.counters().compilations == 1);
 }
 
 TEST_CASE("a schedule changes nothing beyond rounding") {

@@ -60,6 +60,8 @@ TEST_CASE("each option makes another valid kernel") {
     CHECK(traced(config).text(false) != without);
   }
   CHECK(traced(all).parameters().size() == 19);
+  all.scalars = AttentionOptions::maxScalars;
+  CHECK(traced(all).parameters().size() == 19 + AttentionOptions::maxScalars);
 }
 
 TEST_CASE("a plain kernel compares nothing but the running maximum and the empty row") {
