@@ -26,8 +26,10 @@ static std::string fileName(llvm::StringRef kernel) {
   return name;
 }
 
+static constexpr size_t keyDigits = 12; ///< of a key in a folder's name
+
 static std::string folderName(llvm::StringRef kernel, llvm::StringRef key) {
-  return fileName(kernel) + "-" + key.take_front(12).str();
+  return fileName(kernel) + "-" + key.take_front(keyDigits).str();
 }
 
 static std::string fingerprintOf(llvm::StringRef text) { return Fingerprint().add(text).hex(); }
@@ -127,10 +129,29 @@ void StageOverrides::collect(const std::string &folder, Replacements &replacemen
     throw UserError("override folder '" + folder + "' cannot be read: " + error.message());
 }
 
+/// Whoever edits a dump and then changes the kernel, its schedule or Sectile should know why the edit has no effect.
+void StageOverrides::warnOfOtherKeys(llvm::StringRef kernel, llvm::StringRef key) const {
+  const std::string wanted = folderName(kernel, key);
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; it != end && !error; it.increment(error)) {
+    llvm::StringRef rest = llvm::sys::path::filename(it->path());
+    if (rest.consume_front(fileName(kernel) + "-") && rest.size() == keyDigits &&
+        llvm::all_of(rest, llvm::isHexDigit)) {
+      log.write(Log::warning, "override folder '" + it->path() + "' is of another variant of kernel '" + kernel.str() +
+                                  "' and replaces nothing in this one, which is '" + wanted + "'; a folder '" +
+                                  fileName(kernel) + "' applies to all variants");
+      return;
+    }
+  }
+}
+
 Replacements StageOverrides::find(llvm::StringRef kernel, llvm::StringRef key) const {
   Replacements replacements;
-  collect(directory + "/" + fileName(kernel), replacements);
-  collect(directory + "/" + folderName(kernel, key), replacements); // the more special one wins
+  const std::string all = directory + "/" + fileName(kernel), one = directory + "/" + folderName(kernel, key);
+  collect(all, replacements);
+  collect(one, replacements); // the more special one wins
+  if (!fs::exists(all) && !fs::exists(one))
+    warnOfOtherKeys(kernel, key);
   return replacements;
 }
 

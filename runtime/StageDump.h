@@ -49,6 +49,7 @@ public:
 
 private:
   void collect(const std::string &folder, Replacements &replacements) const;
+  void warnOfOtherKeys(llvm::StringRef kernel, llvm::StringRef key) const;
 
   const std::string directory;
   Log &log;

@@ -155,6 +155,19 @@ TEST_CASE("a dump that was not edited replaces nothing") {
   CHECK(same.warnings.empty());
 }
 
+TEST_CASE("an edited dump of another variant is named") {
+  ScratchFolder folder;
+  writeFile(folder / "scale-0123456789ab/tile.mlir", "not read");
+  writeFile(folder / "scale-notes/tile.mlir", "not read");
+  Options options;
+  options.overrides = folder.path();
+  const Scaled run(options);
+  CHECK(run.y.values() == Values{3, 6, 9, 12});
+  REQUIRE(run.warnings.size() == 1);
+  CHECK_THAT(run.warnings[0], Contains("scale-0123456789ab' is of another variant of kernel 'scale'") &&
+                                  Contains("which is 'scale-" + run.key.substr(0, 12) + "'"));
+}
+
 TEST_CASE("a folder with the kernel's name applies to every variant of it") {
   ScratchFolder folder;
   const Scaled original{Options()};
@@ -197,8 +210,16 @@ TEST_CASE("later stages can be edited as well, and a broken one is the user's er
     }
     return "accepted";
   };
-  SECTION("edited") {
+  SECTION("the vector stage") {
+    replaceIn(kernel / "vector.mlir", "arith.mulf", "arith.addf");
+    CHECK(Scaled(options).y.values() == Values{4, 5, 6, 7});
+  }
+  SECTION("the llvm stage, then the object that came of it") {
     replaceIn(kernel / "llvm.mlir", "llvm.fmul", "llvm.fadd");
+    const Scaled added(options);
+    CHECK(added.y.values() == Values{4, 5, 6, 7});
+    writeFile(folder / "objects/scale/kernel.o", added.executable->stages().back().text);
+    options.overrides = folder / "objects";
     CHECK(Scaled(options).y.values() == Values{4, 5, 6, 7});
   }
   SECTION("without the function") {
