@@ -87,8 +87,8 @@ bool DiskCache::use(const std::string &candidate, bool readOnlyIsEnough) {
 std::string DiskCache::path(const std::string &key) const { return directory + "/" + key + extension.str(); }
 
 void DiskCache::warnDamaged(const std::string &key, const std::string &why) {
-  log.write(Log::warning,
-            "'" + path(key) + (writable ? "' is not used and will be replaced: " : "' is not used: ") + why);
+  const std::string file = path(key);
+  log.write(Log::warning, "'" + file + (writable ? "' is not used and will be replaced: " : "' is not used: ") + why);
 }
 
 std::optional<CacheEntry> DiskCache::load(const std::string &key, const std::string &target) {

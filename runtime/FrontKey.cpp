@@ -81,7 +81,7 @@ std::vector<std::string> FrontKey::differences(const FrontKey &from, const Front
     std::string types, facts;
     for (size_t i = 0; i < to.argumentCount(); ++i) {
       const Descriptor before = from.argument(i), after = to.argument(i);
-      const std::string name = i < parameters.size() ? parameters[i].name : "#" + std::to_string(i);
+      const std::string name = i < parameters.size() ? parameters[i].name : '#' + std::to_string(i);
       if (!before.sameType(after))
         types += (types.empty() ? "" : ", ") + name + " " + before.text() + " -> " + after.text();
       else if (before.unitStride != after.unitStride)

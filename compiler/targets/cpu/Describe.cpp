@@ -113,8 +113,11 @@ llvm::Expected<Target> describe(llvm::StringRef processor) {
                         processor, llvm::join(names, ", "), legalProcessors()));
   }
 
-  for (const auto &[name, present] : features)
-    target.features += (target.features.empty() ? "" : ",") + std::string(present ? "+" : "-") + name;
+  for (const auto &[name, present] : features) {
+    if (!target.features.empty())
+      target.features += ',';
+    target.features += (present ? '+' : '-') + name;
+  }
   bool avx512 = llvm::all_of(llvm::ArrayRef<llvm::StringRef>{"avx512f", "avx512vl", "avx512bw", "avx512dq"},
                              [&](llvm::StringRef name) { return has(features, name); });
   target.vectorBits = avx512 ? 512 : 256;
