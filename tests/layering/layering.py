@@ -32,14 +32,12 @@ LAYERS = {
     "compiler": ["include", "std", "llvm", "mlir"],
     "runtime": ["include", "compiler/Compiler.h", "compiler/dsl/TracedKernel.h", "compiler/targets/Target.h",
                 "compiler/interpret", "compiler/support", "std", "llvm"],
-    "autotune": ["include", "runtime", "compiler/Compiler.h", "compiler/targets/Target.h", "compiler/support", "std",
-                 "llvm"],
-    "kernels": ["include", "autotune", "std"],
+    "kernels": ["include", "std"],
     "examples": ["include", "std"],
     "tools": ["*"],
     "tests": ["*"],
 }
-EXTERNAL = ("llvm", "llvm-c", "mlir", "mlir-c", "fmt", "CLI", "catch2", "clang", "lld", "sys")
+EXTERNAL = ("llvm", "mlir", "CLI", "catch2", "sys")
 SOURCES = {".h", ".hpp", ".cpp", ".c", ".td"}
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s*([<"])([^>"]+)[>"]')
 
