@@ -21,9 +21,9 @@ struct Choice {
 // Taller blocks load and convert keys and values less often; wider ones waste more beside a causal diagonal.
 constexpr Choice choices[] = {
     // target, headDim, seqlenQ, seqlenK, programs, blockM, blockN
-    {"", any, 16, 127, 0, 16, 64},   {"", 255, 16, any, 0, 16, 128}, {"", any, 16, any, 0, 16, 64},
-    {"", any, 32, 127, 0, 32, 64},   {"", 255, 32, any, 0, 32, 128}, {"", any, 32, any, 0, 32, 64},
-    {"", 255, any, any, 8, 128, 64}, {"", any, any, any, 0, 64, 64},
+    {"", any, 16, 127, 0, 16, 64},    {"", 255, 16, any, 0, 16, 128},  {"", any, 16, any, 0, 16, 64},
+    {"", any, 32, 127, 0, 32, 64},    {"", 255, 32, any, 0, 32, 128},  {"", any, 32, any, 0, 32, 64},
+    {"", 255, any, any, 32, 256, 64}, {"", 255, any, any, 8, 128, 64}, {"", any, any, any, 0, 64, 64},
 };
 
 } // namespace

@@ -88,13 +88,14 @@ def measure(contenders, rounds, seconds):
     times = [[] for _ in contenders]
     for _ in range(rounds):
         for run, mine in zip(contenders, times):
-            time.sleep(0.003)
+            time.sleep(0.002)
             run()
-            begin = time.perf_counter()
-            while len(mine) == 0 or time.perf_counter() - begin < seconds / rounds:
+            begin = end = time.perf_counter()
+            while begin == end or end - begin < seconds / rounds:
                 start = time.perf_counter()
                 run()
-                mine.append(time.perf_counter() - start)
+                end = time.perf_counter()
+                mine.append(end - start)
     return [statistics.median(t) for t in times]
 
 
@@ -107,7 +108,7 @@ def main():
     parser.add_argument("--dtypes", nargs="+", choices=TYPES, default=list(TYPES))
     parser.add_argument("--heads", type=int, default=8)
     parser.add_argument("--schedules", nargs="+", default=[""], help="one column each; default: the library's choice")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=0.5, help="timed, a contender and row")
     parser.add_argument("--out", help="also write the table as Markdown")
     options = parser.parse_args()

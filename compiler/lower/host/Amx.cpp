@@ -107,6 +107,7 @@ struct KernelLowering::MatrixBlock {
   Index row, column;  ///< of the product
   int64_t tall, wide; ///< in tiles of the unit, at most 2 each: with the operands' they fill its eight registers
   bool accumulates;   ///< `to` holds the accumulator
+  int64_t blocks, blocksInStrip; ///< how the product is split
 };
 
 void KernelLowering::lowerOnMatrixUnit(DotOp op) {
@@ -135,6 +136,8 @@ void KernelLowering::lowerOnMatrixUnit(DotOp op) {
   prepareAbsorbed(op, 1);
 
   Shape shape = block.to.shape;
+  block.blocksInStrip = llvm::divideCeil(shape[0], 2 * tileRows);
+  block.blocks = block.blocksInStrip * llvm::divideCeil(shape[1], 2 * tileWords);
   auto split = [&](int64_t size, llvm::function_ref<void(Index, int64_t)> body) {
     int64_t whole = size / (2 * tileRows);
     if (whole == 1)
@@ -153,6 +156,7 @@ void KernelLowering::lowerOnMatrixUnit(DotOp op) {
       matrixBlock(block);
     });
   });
+  nextPass.clear();
   if (turns)
     copy(turned(block.to, last.lane), last);
 }
@@ -168,6 +172,10 @@ void KernelLowering::matrixBlock(const MatrixBlock &block) {
   auto rowOf = [&](int64_t i) { return code.add(block.row, Index(i * tileRows)); };
   auto columnOf = [&](int64_t j) { return code.add(block.column, Index(j * tileWords)); };
 
+  if (!nextPass.empty())
+    prefetchShare(code.add(code.scale(code.dividedBy(block.column, 2 * tileWords), block.blocksInStrip),
+                           code.dividedBy(block.row, 2 * tileRows)),
+                  block.blocks);
   Values sums;
   for (int64_t i = 0; i < block.tall; ++i)
     for (int64_t j = 0; j < block.wide; ++j)

@@ -31,6 +31,12 @@ Index Code::scale(Index a, int64_t factor) {
   return Index(dynamic, a.constant * factor);
 }
 
+Index Code::dividedBy(Index a, int64_t divisor) {
+  if (a.isConstant())
+    return Index(a.constant / divisor);
+  return Index(Value(arith::DivUIOp::create(builder, loc, value(a), i64(divisor))));
+}
+
 Value Code::widen(Value value) { return arith::ExtSIOp::create(builder, loc, builder.getI64Type(), value); }
 Value Code::narrow(Value value) { return arith::TruncIOp::create(builder, loc, builder.getI32Type(), value); }
 Value Code::min(Value a, Value b) { return arith::MinSIOp::create(builder, loc, a, b); }
@@ -123,6 +129,11 @@ Value Code::maskedLoad(VectorType type, Value pointer, Value mask, Value passthr
 
 void Code::maskedStore(Value value, Value pointer, Value mask) {
   LLVM::MaskedStoreOp::create(builder, loc, value, pointer, mask, elementAlignment(value.getType()));
+}
+
+void Code::prefetch(Value pointer) {
+  constexpr unsigned read = 0, intoL2 = 2, data = 1;
+  LLVM::Prefetch::create(builder, loc, pointer, read, intoL2, data);
 }
 
 void Code::atomicAdd(Value value, Value pointer) {

@@ -32,8 +32,9 @@ public:
   mlir::Value value(Index index);
   Index add(Index a, Index b);
   Index scale(Index a, int64_t factor);
-  mlir::Value widen(mlir::Value i32);  ///< sign-extended to i64
-  mlir::Value narrow(mlir::Value i64); ///< truncated to i32
+  Index dividedBy(Index a, int64_t divisor); ///< exact
+  mlir::Value widen(mlir::Value i32);        ///< sign-extended to i64
+  mlir::Value narrow(mlir::Value i64);       ///< truncated to i32
   mlir::Value min(mlir::Value a, mlir::Value b);
   mlir::Value max(mlir::Value a, mlir::Value b);
   mlir::Value add(mlir::Value a, mlir::Value b);
@@ -61,6 +62,7 @@ public:
   mlir::Value maskedLoad(mlir::VectorType type, mlir::Value pointer, mlir::Value mask, mlir::Value passthrough);
   void maskedStore(mlir::Value value, mlir::Value pointer, mlir::Value mask);
   void atomicAdd(mlir::Value value, mlir::Value pointer);
+  void prefetch(mlir::Value pointer); ///< for reading, into the L2 cache
   mlir::Type pointerType();
   /// A processor's own instruction, by LLVM's name; a null type for none.
   mlir::Value intrinsic(llvm::StringRef name, mlir::Type result, mlir::ValueRange arguments);

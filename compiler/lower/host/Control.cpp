@@ -27,8 +27,10 @@ LogicalResult KernelLowering::lower(scf::ForOp loop) {
   for (Value argument : loop.getRegionIterArgs())
     if (!tileType(argument))
       scalars[argument] = result.getRegionIterArg(next++);
+  nextPass.clear();
   if (failed(lower(*loop.getBody())))
     return failure();
+  nextPass.clear();
 
   // 3. What the next pass carries. All is read before anything is overwritten: loops may swap their tiles.
   code.loc = loop.getLoc();

@@ -22,6 +22,7 @@ struct KernelLowering::DotShape {
   Buffer vectors, scalars; ///< the operands, seen as [k, lane] and [row, k]
   int lane, row;           ///< dimensions of the product
   int64_t depth;
+  int64_t blocks, blocksInStrip, stripLanes, tall; ///< how the product is split
 };
 
 /// The operands of what the dot absorbed, other than the product.
@@ -88,12 +89,16 @@ void KernelLowering::lower(DotOp op) {
       dotBlock(dot, lane, width, Index(whole * tall), rows % tall);
   };
   int64_t whole = strips / wide, width = wide * vectors.lanes;
+  dot.blocks = llvm::divideCeil(strips, wide) * (dot.blocksInStrip = llvm::divideCeil(rows, tall));
+  dot.stripLanes = width;
+  dot.tall = tall;
   if (whole == 1)
     strip(Index(0), wide);
   else
     code.loop(Index(0), Index(whole * width), width, [&](Value lane) { strip(Index(lane), wide); });
   if (strips % wide)
     strip(Index(whole * width), strips % wide);
+  nextPass.clear();
 }
 
 void KernelLowering::dotBlock(const DotShape &dot, Index lane, int64_t width, Index row, int64_t rows) {
@@ -103,6 +108,10 @@ void KernelLowering::dotBlock(const DotShape &dot, Index lane, int64_t width, In
     at.index[dot.row] = code.add(row, Index(i));
     return at;
   };
+  if (!nextPass.empty())
+    prefetchShare(
+        code.add(code.scale(code.dividedBy(lane, dot.stripLanes), dot.blocksInStrip), code.dividedBy(row, dot.tall)),
+        dot.blocks);
   Values initial;
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t v = 0; v < width; ++v) {

@@ -5,6 +5,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace sectile::host;
 using namespace sectile::ir;
@@ -82,7 +84,10 @@ Buffer KernelLowering::allocate(Shape shape, Type element, int lane) {
     buffer.strides[dim] = shape[dim] == 1 ? 0 : pitch;
     pitch *= size;
   };
-  place(lane, llvm::alignTo(shape[lane], vectors.lanes));
+  // Rows whose pitch is a large power of two would share a few sets of the L1 cache.
+  int64_t row = llvm::alignTo(shape[lane], vectors.lanes);
+  bool crowded = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()) > row && row % 64 == 0;
+  place(lane, crowded ? row + vectors.lanes : row);
   for (int64_t dim = static_cast<int64_t>(shape.size()) - 1; dim >= 0; --dim)
     if (dim != lane)
       place(dim, shape[dim]);

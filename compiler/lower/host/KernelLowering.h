@@ -92,6 +92,15 @@ private:
   struct MatrixBlock;
   void matrixBlock(const MatrixBlock &block);
 
+  // --- what the next pass loads (Prefetch.cpp) ---
+  struct Ahead {
+    mlir::Value origin, rowBytes; ///< address of the first row, bytes from row to row
+    int64_t rows, bytes;
+  };
+  mlir::Value inNextPass(mlir::Value scalar, mlir::scf::ForOp loop);
+  void planPrefetch(ir::LoadOp load);
+  void prefetchShare(Index block, int64_t blocks);
+
   // --- memory (ViewAccess.cpp) ---
   void lower(ir::LoadOp load);
   void lower(ir::StoreOp store);
@@ -144,6 +153,7 @@ private:
   llvm::DenseMap<mlir::Value, Buffer> buffers;
   llvm::DenseSet<mlir::Operation *> reduced;                         // together with the definition of their operand
   llvm::DenseMap<std::pair<mlir::Value, int>, Buffer> turnedBuffers; // for the statement being lowered
+  llvm::SmallVector<Ahead> nextPass;                                 // until a product takes it
   int64_t scratchBytes = 0;
   Buffer staging; // one vector, for rows that are cut off
 };

@@ -197,6 +197,8 @@ void KernelLowering::lower(LoadOp load) {
       packed ? allocatePacked(type.getShape()[0], type.getShape()[1]) : allocate(type.getShape(), element, last);
   Window window = windowOf(views.find(load.getView())->second, scalarsOf(load.getIndices()), type.getShape());
 
+  planPrefetch(load);
+
   auto vectorType = VectorType::get({vectors.lanes}, memoryType(element));
   Value padding = code.constant(vectorType, 0);
   if (Attribute value = load.getPaddingAttr())

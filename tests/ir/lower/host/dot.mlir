@@ -45,9 +45,13 @@ tile.kernel @scores(%q: !tile.view<2xbf16> {tile.access = "input", tile.name = "
 }
 
 // The carried accumulator is scaled as it is loaded and written in place: scratch holds three tiles and the staging vector.
+// The rows that the next pass will load, from %j + 1 on, are fetched ahead of the product.
 // CHECK-LABEL: func.func @accumulate
 // CHECK-SAME: sectile.scratch_bytes = 3392
-// CHECK: scf.for {{.*}} : i32
+// CHECK: scf.for %[[J:.*]] = {{.*}} : i32
+// CHECK: %[[NEXT:.*]] = arith.addi %[[J]], %c1_i32 : i32
+// CHECK-NEXT: arith.extsi %[[NEXT]] : i32 to i64
+// CHECK-COUNT-16: llvm.intr.prefetch
 // CHECK: vector.broadcast %{{.*}} : f32 to vector<16xf32>
 // CHECK-NEXT: arith.mulf
 // CHECK: vector.fma
