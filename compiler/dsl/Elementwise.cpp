@@ -104,8 +104,7 @@ mlir::Value constantLike(Call &call, const Value &value, int64_t number) {
 
 } // namespace
 
-//===-- arithmetic
-//--------------------------------------------------------------------------------------------------===//
+//===-- arithmetic ----------------------------------------------------------------------------------------------===//
 
 Tile tile::operator+(Operand a, Operand b) { return binary<AddFOp, AddIOp>("add", floats | i32, a, b, true); }
 Tile tile::operator-(Operand a, Operand b) { return binary<SubFOp, SubIOp>("subtract", floats | i32, a, b, true); }
@@ -139,8 +138,7 @@ Tile tile::abs(Operand a) {
   return call.result(mlir::math::AbsIOp::create(call.builder(), call.loc(), value.ir));
 }
 
-//===-- integers
-//----------------------------------------------------------------------------------------------------===//
+//===-- integers ------------------------------------------------------------------------------------------------===//
 
 Tile tile::floorDiv(Operand a, Operand b) {
   Call call("floorDiv", {a, b});
@@ -192,8 +190,7 @@ Tile tile::operator~(Operand a) {
   return call.result(XOrIOp::create(call.builder(), call.loc(), value.ir, ones));
 }
 
-//===-- comparisons
-//-------------------------------------------------------------------------------------------------===//
+//===-- comparisons ---------------------------------------------------------------------------------------------===//
 
 Tile tile::operator<(Operand a, Operand b) {
   return compare("<", CmpFPredicate::OLT, CmpIPredicate::slt, floats | i32, a, b);
@@ -225,8 +222,7 @@ Tile tile::select(Operand condition, Operand a, Operand b) {
   return call.result(SelectOp::create(call.builder(), call.loc(), chosen, whenTrue, whenFalse));
 }
 
-//===-- elementary functions
-//----------------------------------------------------------------------------------------===//
+//===-- elementary functions ------------------------------------------------------------------------------------===//
 
 Tile tile::exp2(Operand a) { return elementary<mlir::math::Exp2Op>("exp2", a); }
 Tile tile::exp(Operand a) { return elementary<mlir::math::ExpOp>("exp", a); }

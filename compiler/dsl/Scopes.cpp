@@ -14,8 +14,7 @@ using namespace sectile;
 using namespace sectile::dsl;
 using namespace mlir::scf;
 
-//===-- scopes
-//------------------------------------------------------------------------------------------------------===//
+//===-- scopes --------------------------------------------------------------------------------------------------===//
 
 bool Recorder::isOpen(uint32_t scope) const {
   return std::any_of(scopes.begin(), scopes.end(), [&](const Scope &open) { return open.id == scope; });
@@ -32,8 +31,7 @@ Recorder::Scope &Recorder::innermost(Scope::Kind kind) {
   return scopes.back();
 }
 
-//===-- variables
-//---------------------------------------------------------------------------------------------------===//
+//===-- variables -----------------------------------------------------------------------------------------------===//
 
 void Recorder::enter(Var &var, const Tile &initial) {
   Call(*this, "Var", var.where, {Operand(initial, var.where)}); // checks
@@ -69,8 +67,7 @@ Var &Var::operator=(const Tile &tile) {
 }
 Tile::Tile(const Var &var) : recorder(var.recorder), value(var.value) {}
 
-//===-- loops
-//-------------------------------------------------------------------------------------------------------===//
+//===-- loops ---------------------------------------------------------------------------------------------------===//
 
 void Recorder::openLoop(Loop &loop) {
   Call call(*this, "range", loop.where);
@@ -145,8 +142,7 @@ void Recorder::abandon(const Loop &loop) noexcept {
     abandoned = &loop;
 }
 
-//===-- conditions
-//--------------------------------------------------------------------------------------------------===//
+//===-- conditions ----------------------------------------------------------------------------------------------===//
 
 void Recorder::openCondition(const Where &where, mlir::Value condition) {
   auto ifOp = IfOp::create(opBuilder, location(where), mlir::TypeRange(), condition, /*addThenBlock=*/true,

@@ -39,8 +39,7 @@ Tile Trace::full(double value, const Shape &shape, Type type, Where where) {
   return call.result(call.number(numberOf(value, type), type, shape));
 }
 
-//===-- loops
-//-------------------------------------------------------------------------------------------------------===//
+//===-- loops ---------------------------------------------------------------------------------------------------===//
 
 Trace::Range Trace::range(Operand begin, Operand end, int64_t step, Where where) {
   Call call(recorder, "range", where, {begin, end});
@@ -74,8 +73,7 @@ Trace::Range::Iterator &Trace::Range::Iterator::operator++() {
 
 bool Trace::Range::Iterator::operator!=(const Iterator &other) const { return range != other.range; }
 
-//===-- conditions
-//--------------------------------------------------------------------------------------------------===//
+//===-- conditions ----------------------------------------------------------------------------------------------===//
 
 void Trace::beginWhen(Operand condition) {
   Where where = Recorder::read(condition).where;

@@ -44,8 +44,7 @@ TracedKernel sectile::trace(const std::string &name, const std::function<void(Tr
   return TracedKernel(std::make_unique<TracedKernel::Impl>(TracedKernel::Impl{recorder.finish()}));
 }
 
-//===-- parsing
-//-----------------------------------------------------------------------------------------------------===//
+//===-- parsing -------------------------------------------------------------------------------------------------===//
 
 /// The parameter that an argument's attributes declare; a message when they do not.
 static llvm::Expected<Parameter> parameterOf(ir::KernelOp kernel, unsigned index) {

@@ -18,8 +18,7 @@ namespace math = mlir::math;
 
 namespace {
 
-//===-- integers of every width in int64_t
-//--------------------------------------------------------------------------===//
+//===-- integers of every width in int64_t ----------------------------------------------------------------------===//
 
 constexpr int widthOf(Element element) { return element == Element::i1 ? 1 : element == Element::i32 ? 32 : 64; }
 
@@ -43,8 +42,7 @@ int64_t wrap(Element element, uint64_t x) {
 int64_t divideDown(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 int64_t divideUp(int64_t a, int64_t b) { return a / b + (a % b != 0 && (a < 0) == (b < 0)); }
 
-//===-- loops over elements
-//-----------------------------------------------------------------------------------------===//
+//===-- loops over elements -------------------------------------------------------------------------------------===//
 
 /// result = f(operands…), f on doubles, rounded to the operands' type.
 template <class F> llvm::Error unaryFloat(mlir::Operation *op, Frame &frame, F f) {
@@ -120,8 +118,7 @@ llvm::Error absoluteInteger(math::AbsIOp op, Frame &frame) {
   return llvm::Error::success();
 }
 
-//===-- comparisons and selection
-//-----------------------------------------------------------------------------------===//
+//===-- comparisons and selection -------------------------------------------------------------------------------===//
 
 /// A predicate of arith as the outcomes that satisfy it.
 struct Accepted {
@@ -241,8 +238,7 @@ llvm::Error selectElements(arith::SelectOp op, Frame &frame) {
   return llvm::Error::success();
 }
 
-//===-- constants
-//---------------------------------------------------------------------------------------------------===//
+//===-- constants -----------------------------------------------------------------------------------------------===//
 
 float exact(llvm::APFloat value) {
   bool losesInfo;

@@ -7,8 +7,7 @@
 using namespace mlir;
 using namespace sectile::ir;
 
-//===-- reduce
-//------------------------------------------------------------------------------------------------------===//
+//===-- reduce --------------------------------------------------------------------------------------------------===//
 
 LogicalResult ReduceOp::verify() {
   RankedTensorType source = getSource().getType(), result = getResult().getType();
@@ -32,8 +31,7 @@ OpFoldResult ReduceOp::fold(FoldAdaptor) {
   return same ? OpFoldResult(getSource()) : OpFoldResult();
 }
 
-//===-- dot
-//---------------------------------------------------------------------------------------------------------===//
+//===-- dot -----------------------------------------------------------------------------------------------------===//
 
 LogicalResult DotOp::verify() {
   RankedTensorType a = getA().getType(), b = getB().getType(), accumulator = getAccumulator().getType();
@@ -47,8 +45,7 @@ LogicalResult DotOp::verify() {
   return success();
 }
 
-//===-- cast
-//--------------------------------------------------------------------------------------------------------===//
+//===-- cast ----------------------------------------------------------------------------------------------------===//
 
 LogicalResult CastOp::verify() {
   Type source = getSource().getType(), result = getResult().getType();

@@ -7,8 +7,7 @@
 using namespace mlir;
 using namespace sectile::ir;
 
-//===-- kernel
-//------------------------------------------------------------------------------------------------------===//
+//===-- kernel --------------------------------------------------------------------------------------------------===//
 
 void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type) {
   state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
@@ -66,8 +65,6 @@ static LogicalResult verifyArgumentAttribute(KernelOp kernel, unsigned index, Na
 }
 
 LogicalResult KernelOp::verify() {
-  if (isExternal())
-    return emitOpError("needs a body");
   if (!getResultTypes().empty())
     return emitOpError("returns nothing, got ") << getResultTypes();
   if (!isa<ReturnOp>(getBody().front().back()))
@@ -83,8 +80,7 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
-//===-- program
-//-----------------------------------------------------------------------------------------------------===//
+//===-- program -------------------------------------------------------------------------------------------------===//
 
 LogicalResult ProgramOp::verify() {
   if (getAxis() > 2)

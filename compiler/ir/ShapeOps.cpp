@@ -21,8 +21,7 @@ static LogicalResult verifySameElement(Operation *op, RankedTensorType source, R
   return success();
 }
 
-//===-- iota, splat, extract
-//----------------------------------------------------------------------------------------===//
+//===-- iota, splat, extract ------------------------------------------------------------------------------------===//
 
 LogicalResult IotaOp::verify() {
   RankedTensorType type = getResult().getType();
@@ -56,8 +55,7 @@ OpFoldResult ExtractOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
-//===-- broadcast
-//---------------------------------------------------------------------------------------------------===//
+//===-- broadcast -----------------------------------------------------------------------------------------------===//
 
 LogicalResult BroadcastOp::verify() {
   RankedTensorType source = getSource().getType(), result = getResult().getType();
@@ -90,8 +88,7 @@ LogicalResult BroadcastOp::canonicalize(BroadcastOp op, PatternRewriter &rewrite
   return rewriter.notifyMatchFailure(op, "the source is neither a broadcast nor a splat");
 }
 
-//===-- reshape
-//-----------------------------------------------------------------------------------------------------===//
+//===-- reshape -------------------------------------------------------------------------------------------------===//
 
 LogicalResult ReshapeOp::verify() {
   RankedTensorType source = getSource().getType(), result = getResult().getType();
@@ -120,8 +117,7 @@ LogicalResult ReshapeOp::canonicalize(ReshapeOp op, PatternRewriter &rewriter) {
   return rewriter.notifyMatchFailure(op, "the source is neither a reshape nor a splat");
 }
 
-//===-- transpose
-//---------------------------------------------------------------------------------------------------===//
+//===-- transpose -----------------------------------------------------------------------------------------------===//
 
 LogicalResult TransposeOp::verify() {
   RankedTensorType source = getSource().getType(), result = getResult().getType();

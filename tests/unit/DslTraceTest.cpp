@@ -185,8 +185,7 @@ TEST_CASE("padding has the view's type") {
   CHECK_THAT(text, InOrder({"pad 0xFC00 : f16", "pad 7 : i32"}));
 }
 
-//===-- variables
-//---------------------------------------------------------------------------------------------------===//
+//===-- variables -----------------------------------------------------------------------------------------------===//
 
 TEST_CASE("a loop carries what its body assigns, and nothing else") {
   const std::string text = textOf([](Trace &t) {
