@@ -1,6 +1,6 @@
 // What the host pays: a cold compilation, a load from disk, and the call of a cached kernel over the bare function.
 //
-//   launch_overhead [TARGET]
+//   launch_overhead [TARGET]        prints docs/benchmarks/launch_overhead.md from its table on
 //
 // The last number is the median time of Session::launch minus that of calling the compiled function itself with packed
 // arguments, on one thread. The problem is the smallest there is, so that the kernel does not hide the host.
@@ -69,17 +69,28 @@ Options optionsFor(const std::string &target, const std::string &cache) {
   return options;
 }
 
+void row(const char *what, double value, const char *unit) { std::printf("| %s | %.1f %s |\n", what, value, unit); }
+
+/// From nothing to a kernel that can be launched: session, trace, and compilation or a file of the cache.
 void measureStart(const std::string &target, const std::string &cache) {
-  Arrays arrays;
-  for (const char *what : {"cold", "warm from disk"}) {
-    const auto start = Clock::now();
-    Session session(optionsFor(target, cache));
-    const double opened = milliseconds(start);
-    attentionForward(session, Stream::host(), arrays.q, arrays.k, arrays.v, arrays.out, std::nullopt);
-    const LaunchRecord record = session.history().front();
-    std::printf("attention, %s: first call %.1f ms (compile %.1f, load %.1f), opening the session %.1f\n", what,
-                milliseconds(start) - opened, record.compileMs, record.loadMs, opened);
-  }
+  struct Problem {
+    const char *name;
+    Type type;
+    int64_t dim;
+    bool causal;
+  };
+  for (const auto &[name, type, dim, causal] : {Problem{"f32, d 64", Type::f32, 64, false},
+                                                {"f32, d 128, causal", Type::f32, 128, true},
+                                                {"bf16, d 128, causal", Type::bf16, 128, true}})
+    for (const char *from : {"compiled", "from disk"}) {
+      const ArrayView array(nullptr, type, {1, 1024, 8, dim});
+      AttentionOptions options;
+      options.causal = causal;
+      const auto start = Clock::now();
+      Session session(optionsFor(target, cache));
+      const auto executable = prepareAttentionForward(session, array, array, array, array, std::nullopt, options);
+      row(("attention " + std::string(name) + ", " + from).c_str(), milliseconds(start), "ms");
+    }
 }
 
 void measureCalls(const std::string &target) {
@@ -87,16 +98,15 @@ void measureCalls(const std::string &target) {
   Session session(optionsFor(target, "off"));
   const double attention = nanoseconds(
       [&] { attentionForward(session, Stream::host(), arrays.q, arrays.k, arrays.v, arrays.out, std::nullopt); });
-  std::printf("attention, cached call of a 4 x 4 problem: %.0f ns\n", attention);
+  row("attention of 4 queries and 4 keys, cached call", attention, "ns");
 
   const Argument arguments[] = {arrays.q, arrays.k, arrays.v, arrays.out, 2.0f};
   const std::span<const Argument> all(arguments);
   const double launch = nanoseconds([&] { session.launch(Stream::host(), tinyKernel, NoConfig{}, Grid{}, all); });
   auto executable = session.prepare(tinyKernel, NoConfig{}, all);
-  if (executable->stages().back().name != "object") {
-    std::printf("tiny kernel, cached call: %.0f ns\n", launch);
-    return;
-  }
+  row("a tiny kernel with 4 arrays of rank 4, cached call", launch, "ns");
+  if (executable->stages().back().name != "object")
+    return; // the interpreter has no function to call
   auto traced =
       trace("tiny", [](Trace &t) { traceTiny(t, {}); }, executable->schedule(), {{true}, {true}, {true}, {true}});
   const Target described = valueOrThrow(resolveTarget(target));
@@ -107,8 +117,8 @@ void measureCalls(const std::string &target) {
   std::vector<char> scratch(1 << 20);
   auto *aligned = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) & ~uintptr_t{63});
   const double bare = nanoseconds([&, function = code->entry()] { function(words.data(), 0, 0, 0, aligned); });
-  std::printf("tiny kernel with 4 arrays of rank 4: cached call %.0f ns, bare function %.0f ns, host cost %.0f ns\n",
-              launch, bare, launch - bare);
+  row("its bare function", bare, "ns");
+  row("what the host adds", launch - bare, "ns");
 }
 
 } // namespace
@@ -120,6 +130,7 @@ int main(int argc, char **argv) {
     return 1;
   int status = 0;
   try {
+    std::printf("%s; %s\n\n| what | time |\n|---|---|\n", target.c_str(), buildId().c_str());
     measureStart(target, cache);
     measureCalls(target);
   } catch (const Error &e) {
