@@ -1,15 +1,22 @@
 # libsectile.so from all object libraries, and its installation.
 
+# What the library shows. One that shares LLVM with others must share MLIR's identities of types, too.
+set(SECTILE_EXPORTS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+if(NOT SECTILE_STATIC_LLVM)
+  list(APPEND SECTILE_EXPORTS ${PROJECT_SOURCE_DIR}/cmake/type_ids.map)
+endif()
+
 get_property(libraries GLOBAL PROPERTY SECTILE_LIBRARIES)
-add_library(sectile SHARED ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+add_library(sectile SHARED ${SECTILE_EXPORTS})
 set_target_properties(sectile PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION}
                                          SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-                                         LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map
+                                         LINK_DEPENDS "${SECTILE_EXPORTS}"
                                          LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
                                          INSTALL_RPATH_USE_LINK_PATH ON)
 target_link_libraries(sectile PRIVATE $<BUILD_INTERFACE:sectile_flags> ${libraries} $<BUILD_INTERFACE:sectile_llvm>
                                       Threads::Threads ${CMAKE_DL_LIBS})
-target_link_options(sectile PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
+list(TRANSFORM SECTILE_EXPORTS PREPEND -Wl,--version-script= OUTPUT_VARIABLE version_scripts)
+target_link_options(sectile PRIVATE ${version_scripts})
 if(NOT SECTILE_SANITIZE)
   target_link_options(sectile PRIVATE -Wl,-z,defs) # a library that is missing in SectileLlvm.cmake shows here
 endif()

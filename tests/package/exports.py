@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks what libsectile.so shows to others: only names of the public headers, and something for every line of
-cmake/exports.map.
+cmake/exports.map. A library that shares LLVM may show what other version scripts list, too.
 
-    exports.py LIBRARY SOURCE_FOLDER
+    exports.py LIBRARY SOURCE_FOLDER cmake/exports.map [cmake/type_ids.map]
 """
 import fnmatch
 import re
@@ -30,24 +30,29 @@ def is_public(name, headers):
     return all(re.search(rf"(?<!\w){re.escape(c)}(?!\w)", headers) for c in components[1].split("::") if c)
 
 
-def unmatched_patterns(names, script):
-    """The lines of the version script that match nothing: misspelt, or gone from the library."""
-    script = re.sub(r"/\*.*?\*/", "", script, flags=re.S)
-    patterns = re.findall(r"^ {2,4}([^\s}]+);", script, re.M)
-    patterns.remove("*")  # what stays inside
-    assert patterns, "no patterns in exports.map"
-    return [p for p in patterns if not any(fnmatch.fnmatchcase(n, p) for n in names)]
+def global_patterns(script):
+    text = re.sub(r"/\*.*?\*/", "", Path(script).read_text(), flags=re.S)
+    patterns = [p for p in re.findall(r"^ {2,4}([^\s}]+);", text, re.M) if p != "*"]  # that one stays inside
+    assert patterns, f"no patterns in {script}"
+    return patterns
 
 
-def main(library, source):
+def matches(name, patterns):
+    return any(fnmatch.fnmatchcase(name, p) for p in patterns)
+
+
+def main(library, source, *scripts):
     names = exported(library)
     headers = "\n".join(path.read_text() for path in (Path(source) / "include").rglob("*.h"))
-    foreign = [name for name in names if not is_public(name, headers)]
-    unmatched = unmatched_patterns(names, (Path(source) / "cmake/exports.map").read_text())
+    patterns = {script: global_patterns(script) for script in scripts}
+    shared = [p for script in scripts[1:] for p in patterns[script]]
+    foreign = [name for name in names if not is_public(name, headers) and not matches(name, shared)]
+    # A line that matches nothing is misspelt, or what it named is gone from the library.
+    unmatched = [(s, p) for s in scripts for p in patterns[s] if not any(matches(name, [p]) for name in names)]
     for name in foreign:
         print(f"exported, but not in the public headers: {name}")
-    for pattern in unmatched:
-        print(f"exports.map: nothing matches: {pattern}")
+    for script, pattern in unmatched:
+        print(f"{script}: nothing matches: {pattern}")
     print(f"{len(names)} symbols exported, {len(foreign)} of them foreign")
     return bool(foreign or unmatched or not names)
 
