@@ -5,9 +5,10 @@
 #                            libsectile.so: it then needs nothing of LLVM at run time and can live beside another LLVM.
 
 set(MLIR_DIR /usr/lib/llvm-22/lib/cmake/mlir CACHE PATH "The folder of MLIRConfig.cmake, from LLVM/MLIR 22")
+set(mlir_folder ${MLIR_DIR}) # find_package overwrites it when it finds nothing
 find_package(MLIR CONFIG)
 if(NOT MLIR_FOUND)
-  message(FATAL_ERROR "Sectile needs LLVM/MLIR 22 and found none in ${MLIR_DIR}: "
+  message(FATAL_ERROR "Sectile needs LLVM/MLIR 22 and found none in ${mlir_folder}: "
                       "install llvm-22-dev, libmlir-22-dev and mlir-22-tools, or set -DMLIR_DIR=<prefix>/lib/cmake/mlir")
 endif()
 if(NOT LLVM_VERSION_MAJOR EQUAL 22)
