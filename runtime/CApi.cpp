@@ -217,14 +217,37 @@ static AttentionOptions convert(const sectile_attention_options *options) {
   return result;
 }
 
+namespace {
+/// The checked arguments of a call. Braces initialize in order, so that of several errors the first one is reported.
+struct AttentionCall {
+  Session &session;
+  ArrayView q, k, v, out;
+  std::optional<ArrayView> lse;
+  AttentionOptions options;
+  Schedule schedule;
+};
+} // namespace
+
+static AttentionCall checked(sectile_session *session, const sectile_array *q, const sectile_array *k,
+                             const sectile_array *v, const sectile_array *out, const sectile_array *lse,
+                             const sectile_attention_options *options, const char *schedule) {
+  return {required(session, "session").session,
+          view(required(q, "q"), "q"),
+          view(required(k, "k"), "k"),
+          view(required(v, "v"), "v"),
+          view(required(out, "out"), "out"),
+          optionalView(lse, "lse"),
+          convert(options),
+          parseSchedule(text(schedule))};
+}
+
 sectile_status sectile_attention_forward(sectile_session *session, const sectile_array *q, const sectile_array *k,
                                          const sectile_array *v, const sectile_array *out, const sectile_array *lse,
                                          const sectile_attention_options *options, const char *schedule,
                                          sectile_error **error) {
   return guarded(error, [&] {
-    attentionForward(required(session, "session").session, Stream::host(), view(required(q, "q"), "q"),
-                     view(required(k, "k"), "k"), view(required(v, "v"), "v"), view(required(out, "out"), "out"),
-                     optionalView(lse, "lse"), convert(options), parseSchedule(schedule ? schedule : ""));
+    const AttentionCall c = checked(session, q, k, v, out, lse, options, schedule);
+    attentionForward(c.session, Stream::host(), c.q, c.k, c.v, c.out, c.lse, c.options, c.schedule);
   });
 }
 
@@ -242,10 +265,8 @@ sectile_status sectile_prepare_attention_forward(sectile_session *session, const
                                                  sectile_executable **executable, sectile_error **error) {
   return guarded(error, [&] {
     required(executable, "executable") = nullptr;
-    auto prepared = prepareAttentionForward(required(session, "session").session, view(required(q, "q"), "q"),
-                                            view(required(k, "k"), "k"), view(required(v, "v"), "v"),
-                                            view(required(out, "out"), "out"), optionalView(lse, "lse"),
-                                            convert(options), parseSchedule(schedule ? schedule : ""));
+    const AttentionCall c = checked(session, q, k, v, out, lse, options, schedule);
+    auto prepared = prepareAttentionForward(c.session, c.q, c.k, c.v, c.out, c.lse, c.options, c.schedule);
     std::string fields = toString(prepared->schedule());
     *executable = new sectile_executable{std::move(prepared), std::move(fields)};
   });
