@@ -1,6 +1,6 @@
 // What the host pays: a cold compilation, a load from disk, and the call of a cached kernel over the bare function.
 //
-//   launch_overhead [TARGET]        prints docs/benchmarks/launch_overhead.md from its table on
+//   launch_overhead [TARGET]        prints the table of docs/benchmarks/launch_overhead.md
 //
 // The last number is the median time of Session::launch minus that of calling the compiled function itself with packed
 // arguments, on one thread. The problem is the smallest there is, so that the kernel does not hide the host.
