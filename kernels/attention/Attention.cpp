@@ -22,8 +22,9 @@ Prepared check(const Session &session, const attention::ForwardArrays &arrays, c
   if (schedule.blockM < 0 || schedule.blockN < 0)
     throw UserError("attention: the schedule " + toString(schedule) +
                     " has a negative tile size: blockM and blockN are positive, or 0 to let Sectile choose");
+  const attention::Band band = attention::bandOf(options, problem.seqlenQ, problem.seqlenK);
   const int threads = schedule.threads > 0 ? schedule.threads : session.threads();
-  return {problem, attention::completeForwardSchedule(schedule, problem, session.target(), threads)};
+  return {problem, attention::completeForwardSchedule(schedule, problem, band, session.target(), threads)};
 }
 
 } // namespace

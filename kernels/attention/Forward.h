@@ -51,7 +51,7 @@ private:
 };
 
 /// The fields of `asked` that are 0, from the table of known good tile sizes, for a grid shared by `threads`.
-Schedule completeForwardSchedule(const Schedule &asked, const ForwardProblem &problem, std::string_view target,
-                                 int threads);
+Schedule completeForwardSchedule(const Schedule &asked, const ForwardProblem &problem, const Band &band,
+                                 std::string_view target, int threads);
 
 } // namespace sectile::attention
