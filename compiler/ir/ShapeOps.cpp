@@ -55,6 +55,19 @@ OpFoldResult ExtractOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
+/// Two of `Op` in a row are one; `Op` of a splat is a splat.
+template <class Op> static LogicalResult mergeWithSource(Op op, PatternRewriter &rewriter) {
+  if (auto inner = op.getSource().template getDefiningOp<Op>()) {
+    rewriter.replaceOpWithNewOp<Op>(op, op.getResult().getType(), inner.getSource());
+    return success();
+  }
+  if (auto splat = op.getSource().template getDefiningOp<SplatOp>()) {
+    rewriter.replaceOpWithNewOp<SplatOp>(op, op.getResult().getType(), splat.getValue());
+    return success();
+  }
+  return rewriter.notifyMatchFailure(op, "the source is neither of the same kind nor a splat");
+}
+
 //===-- broadcast -----------------------------------------------------------------------------------------------===//
 
 LogicalResult BroadcastOp::verify() {
@@ -77,15 +90,7 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
 }
 
 LogicalResult BroadcastOp::canonicalize(BroadcastOp op, PatternRewriter &rewriter) {
-  if (auto inner = op.getSource().getDefiningOp<BroadcastOp>()) {
-    rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getResult().getType(), inner.getSource());
-    return success();
-  }
-  if (auto splat = op.getSource().getDefiningOp<SplatOp>()) {
-    rewriter.replaceOpWithNewOp<SplatOp>(op, op.getResult().getType(), splat.getValue());
-    return success();
-  }
-  return rewriter.notifyMatchFailure(op, "the source is neither a broadcast nor a splat");
+  return mergeWithSource(op, rewriter);
 }
 
 //===-- reshape -------------------------------------------------------------------------------------------------===//
@@ -105,17 +110,7 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   return reshapedSplat(adaptor.getSource(), getResult().getType());
 }
 
-LogicalResult ReshapeOp::canonicalize(ReshapeOp op, PatternRewriter &rewriter) {
-  if (auto inner = op.getSource().getDefiningOp<ReshapeOp>()) {
-    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getResult().getType(), inner.getSource());
-    return success();
-  }
-  if (auto splat = op.getSource().getDefiningOp<SplatOp>()) {
-    rewriter.replaceOpWithNewOp<SplatOp>(op, op.getResult().getType(), splat.getValue());
-    return success();
-  }
-  return rewriter.notifyMatchFailure(op, "the source is neither a reshape nor a splat");
-}
+LogicalResult ReshapeOp::canonicalize(ReshapeOp op, PatternRewriter &rewriter) { return mergeWithSource(op, rewriter); }
 
 //===-- transpose -----------------------------------------------------------------------------------------------===//
 
