@@ -17,7 +17,9 @@ target_link_libraries(sectile PRIVATE $<BUILD_INTERFACE:sectile_flags> ${librari
                                       Threads::Threads ${CMAKE_DL_LIBS})
 list(TRANSFORM SECTILE_EXPORTS PREPEND -Wl,--version-script= OUTPUT_VARIABLE version_scripts)
 target_link_options(sectile PRIVATE ${version_scripts})
-if(NOT SECTILE_SANITIZE)
+if(SECTILE_SANITIZE)
+  target_link_options(sectile INTERFACE $<BUILD_INTERFACE:-fsanitize=${SECTILE_SANITIZE}>) # programs bring the runtime
+else()
   target_link_options(sectile PRIVATE -Wl,-z,defs) # a library that is missing in SectileLlvm.cmake shows here
 endif()
 if(SECTILE_STATIC_LLVM)
