@@ -148,19 +148,19 @@ llvm::Expected<CacheEntry> CacheEntry::parse(llvm::StringRef bytes) {
   entry.target = reader.string();
   const std::string schedule = reader.string();
   entry.artifact.entry = reader.string();
-  entry.artifact.parameters.resize(reader.count(4 * 8));
+  entry.artifact.parameters.resize(reader.count(4 * sizeof(uint64_t)));
   for (Parameter &parameter : entry.artifact.parameters) {
     parameter.name = reader.string();
     parameter.access = static_cast<Parameter::Access>(reader.number(static_cast<uint64_t>(Parameter::Access::scalar)));
     parameter.type = static_cast<Type>(reader.number(static_cast<uint64_t>(Type::i1)));
     parameter.rank = static_cast<int32_t>(reader.number(ArrayView::maxRank));
   }
-  entry.artifact.resources.resize(reader.count(2 * 8));
+  entry.artifact.resources.resize(reader.count(2 * sizeof(uint64_t)));
   for (auto &[resource, value] : entry.artifact.resources) {
     resource = reader.string();
     value = static_cast<int64_t>(reader.number());
   }
-  entry.artifact.stages.resize(reader.count(3 * 8));
+  entry.artifact.stages.resize(reader.count(3 * sizeof(uint64_t)));
   for (Stage &stage : entry.artifact.stages) {
     stage.name = reader.string();
     stage.file = reader.string();

@@ -89,7 +89,7 @@ public:
   void assign(Var &var, const Tile &value);
   void leave(Var &var);
 
-  Trace::Range declareLoop(Loop loop) { return Trace::Range(*this, loops.emplace_back(std::move(loop))); }
+  Trace::Range declareLoop(const Loop &loop) { return Trace::Range(*this, loops.emplace_back(loop)); }
   void openLoop(Loop &loop);
   void closeLoop(Loop &loop);
   /// The body of an open loop was left early: the next call, or the end of the trace, reports it.

@@ -34,7 +34,7 @@ Recorder::Scope &Recorder::innermost(Scope::Kind kind) {
 //===-- variables -----------------------------------------------------------------------------------------------===//
 
 void Recorder::enter(Var &var, const Tile &initial) {
-  Call(*this, "Var", var.where, {Operand(initial, var.where)}); // checks
+  const Call checked(*this, "Var", var.where, {Operand(initial, var.where)});
   variables.push_back(&var);
 }
 

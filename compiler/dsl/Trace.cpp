@@ -47,8 +47,7 @@ Trace::Range Trace::range(Operand begin, Operand end, int64_t step, Where where)
     call.fail("needs a step from 1 to 2147483647, got " + std::to_string(step));
   Input stepNumber;
   stepNumber.integer = step;
-  Loop loop{where, call.index(0), call.index(1), call.number(stepNumber, Type::i32, {})};
-  return recorder.declareLoop(std::move(loop));
+  return recorder.declareLoop({where, call.index(0), call.index(1), call.number(stepNumber, Type::i32, {})});
 }
 
 Trace::Range::~Range() {
