@@ -11,7 +11,7 @@ constexpr int64_t any = std::numeric_limits<int64_t>::max();
 
 /// The first row that fits decides: the target's name begins with `target`, sizes are up to the limits, the mask is as
 /// said, every thread gets at least `programs` programs (blocks of blockM rows of one head), so that uneven ones
-/// balance out, and tall blocks are at least four to a head, since the last one may be mostly empty.
+/// balance out, and the rows of the last block that lie past the end are few.
 struct Choice {
   std::string_view target;
   int64_t headDim, seqlenQ, seqlenK; ///< headDim is the larger one of q's and v's
@@ -42,11 +42,12 @@ constexpr Choice choices[] = {
 Schedule completeForwardSchedule(const Schedule &asked, const ForwardProblem &problem, const Band &band,
                                  std::string_view target, int threads) {
   const int64_t headDim = std::max(problem.headDim, problem.headDimV);
+  const auto blocks = [&](int64_t rows) { return (problem.seqlenQ + rows - 1) / rows; };
   const Choice &choice = *std::ranges::find_if(choices, [&](const Choice &c) {
     return target.starts_with(c.target) && headDim <= c.headDim && problem.seqlenQ <= c.seqlenQ &&
            problem.seqlenK <= c.seqlenK && (c.band || !(band.hasLeft || band.hasRight)) &&
-           (c.blockM <= 64 || problem.seqlenQ >= 4 * c.blockM) &&
-           (problem.seqlenQ + c.blockM - 1) / c.blockM * problem.headsQ * problem.batch >= c.programs * threads;
+           (c.blockM <= 64 || 8 * blocks(c.blockM) * c.blockM <= 9 * blocks(64) * 64) &&
+           blocks(c.blockM) * problem.headsQ * problem.batch >= c.programs * threads;
   });
   Schedule schedule = asked;
   if (schedule.blockM == 0)
