@@ -30,7 +30,7 @@ constexpr Choice choices[] = {
     {"", any, 32, 127, true, 0, 32, 64},     //
     {"", 255, 32, any, true, 0, 32, 128},    //
     {"", any, 32, any, true, 0, 32, 64},     //
-    {"", 255, any, any, false, 24, 512, 64}, //
+    {"", 128, any, any, false, 24, 512, 64}, //
     {"", 255, any, any, false, 8, 256, 64},  //
     {"", 255, any, any, true, 48, 256, 64},  //
     {"", 255, any, any, true, 8, 128, 64},   //
