@@ -197,6 +197,28 @@ TEST_CASE("select moves elements of every type", "[elementwise]") {
     }
 }
 
+TEST_CASE("each operation on f16 and bf16 rounds, not only the last", "[elementwise]") {
+  for (const Type type : {Type::f16, Type::bf16}) {
+    Random random(8);
+    const Tensor a = random.tameTensor(type, {4, 33}), b = random.tameTensor(type, {4, 33});
+    const Buffer x = slotsOf(type, {a, b});
+    Slots y(type, 1, Shape{4, 33});
+    run(
+        [&](Trace &t) {
+          const tile::View xs = t.input("x", type, 4);
+          const Tile a = xs.load({0, 0, 0, 0}, {4, 33}), b = xs.load({1, 0, 0, 0}, {4, 33});
+          t.output("y", type, 4).store({0, 0, 0, 0}, (a * b + b) - a);
+        },
+        {x.view(), y.view()});
+    y.check(0, "(a * b + b) - a of " + std::string(typeName(type)), generate({4, 33}, [&](const Shape &at) {
+              const double product = test::roundTo(type, a.at(at) * b.at(at));
+              const double sum = test::roundTo(type, product + b.at(at));
+              return test::roundTo(type, sum - a.at(at));
+            }));
+    y.checkNothingElse();
+  }
+}
+
 TEST_CASE("elementary functions are within their bounds", "[elementwise]") {
   const std::vector<Operation> operations{
       {"exp2(a)", APPLY(exp2(a)), EXACT(std::exp2(a)), {4}}, {"exp(a)", APPLY(exp(a)), EXACT(std::exp(a)), {4}},
