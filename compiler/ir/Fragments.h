@@ -44,10 +44,10 @@ Layout mmaOperandA(llvm::ArrayRef<int64_t> shape, int bits, int64_t instructionK
 /// Operand B of shape [k, n].
 Layout mmaOperandB(llvm::ArrayRef<int64_t> shape, int bits, int64_t instructionK, WarpGrid warps);
 
-/// The accumulator of wgmma m64nN: warp groups of four warps, 64 rows each.
-Layout wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, WarpGrid warpGroups);
+/// The accumulator of wgmma m64nN: warp groups of four warps, each group takes 64 rows and all columns.
+Layout wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, int64_t warpGroups);
 /// Operand A of wgmma in registers, k of 256 bits.
-Layout wgmmaOperandA(llvm::ArrayRef<int64_t> shape, int bits, WarpGrid warpGroups);
+Layout wgmmaOperandA(llvm::ArrayRef<int64_t> shape, int bits, int64_t warpGroups);
 
 /// One ldmatrix or stmatrix: `count` (1, 2, 4) matrices to or from as many packed registers. `firstRegister` counts
 /// elements, as Layout does: matrix i is registers firstRegister + i * 32 / bits and on.
@@ -63,7 +63,8 @@ struct MatrixAccess {
 /// The ldmatrix (stmatrix) instructions that fill (empty) all registers of a layout of rank 2. Rows of 16 bytes run
 /// along dimension `contiguous` of the tensor: 1 when shared memory holds it as it is, 0 when it holds the transpose.
 /// `trans` says whether the instructions have .trans. Empty when the layout is no such fragment, or 8 or 32 bits would
-/// need .trans.
+/// need .trans. Matrices wholly past the shape are left out; a row of another one may lie past it, so the memory must
+/// reach as far as the atom does, or the address be clamped.
 struct MatrixAccesses {
   bool trans;
   llvm::SmallVector<MatrixAccess, 0> accesses;

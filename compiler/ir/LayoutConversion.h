@@ -39,7 +39,8 @@ struct Conversion {
   std::array<int64_t, 5> laneBits = {}; ///< what each bit of the receiving lane XORs into the source lane
 
   int64_t sourceLane(const Move &move, int64_t lane) const;
-  int64_t shuffles() const; ///< how many shfl instructions, one for each register that crosses lanes
+  bool crossesLanes(const Move &move) const; ///< else the source is in the own lane: no shfl, only selects
+  int64_t shuffles() const;                  ///< how many shfl instructions, one for each register that crosses lanes
 };
 
 /// Between layouts of the same shape. The source of a value that several threads hold is the nearest: the own register,

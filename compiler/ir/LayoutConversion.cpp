@@ -1,0 +1,119 @@
+// Coordinates are sums of register, lane and warp parts in both layouts, so the source of a value is linear, too: each
+// bit of the receiving lane and warp, and each constant of a register, has its own part of the answer. Only registers
+// that repeat an atom are counted, not bits; they are looked up.
+#include "compiler/ir/LayoutConversion.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+
+namespace sectile::ir {
+namespace {
+
+using Bases = Layout::Bases;
+
+/// The bits of an index that move some of these coordinates.
+int64_t holders(Bases bases, llvm::ArrayRef<int64_t> coordinates) {
+  int64_t index = 0;
+  for (size_t i = 0; i != bases.size(); ++i)
+    for (size_t d = 0; d != coordinates.size(); ++d)
+      index |= coordinates[d] & bases[i][d] ? int64_t{1} << i : 0;
+  return index;
+}
+
+/// Whether a bit moves every element past the shape: wherever it is set, values are undefined.
+bool leaves(llvm::ArrayRef<int64_t> basis, llvm::ArrayRef<int64_t> shape) {
+  return llvm::any_of(llvm::zip(basis, shape), [](auto pair) { return std::get<0>(pair) >= std::get<1>(pair); });
+}
+
+bool isIdentity(const std::array<int64_t, 5> &laneBits) {
+  for (size_t i = 0; i != laneBits.size(); ++i)
+    if (laneBits[i] != int64_t{1} << i)
+      return false;
+  return true;
+}
+
+/// Whether every warp finds in itself what the bits of lanes and warps ask for.
+bool staysInWarp(const Layout &from, const Layout &to) {
+  if (from.warps() != to.warps())
+    return false;
+  for (const auto &[have, want] : llvm::zip(from.warpBits(), to.warpBits()))
+    if (have != want && !leaves(want, to.shape()))
+      return false;
+  return llvm::all_of(to.laneBits(), [&](const Coordinates &want) {
+    return holders(from.warpBits(), want) == 0 || leaves(want, to.shape());
+  });
+}
+
+/// The sources of one register of `to`, by the lanes that take them.
+Conversion::Move sourcesOf(const Layout &from, const Layout &to, int64_t reg) {
+  Conversion::Move move;
+  const Coordinates base = to.base(reg);
+  move.lane = holders(from.laneBits(), base);
+  for (int64_t lane = 0; lane != 32; ++lane) {
+    const Coordinates element = to.coordinates(reg, lane, 0);
+    if (!to.contains(element))
+      continue;
+    const int64_t source = from.locate(element).reg;
+    auto *known = llvm::find_if(move.sources, [&](const auto &each) { return each.reg == source; });
+    if (known == move.sources.end())
+      known = move.sources.insert(known, {source, 0});
+    known->lanes |= uint32_t{1} << lane;
+  }
+  return move;
+}
+
+} // namespace
+
+int64_t Conversion::sourceLane(const Move &move, int64_t lane) const {
+  int64_t source = move.lane;
+  for (size_t i = 0; i != laneBits.size(); ++i)
+    source ^= lane >> i & 1 ? laneBits[i] : 0;
+  return source;
+}
+
+bool Conversion::crossesLanes(const Move &move) const { return move.lane != 0 || !isIdentity(laneBits); }
+
+int64_t Conversion::shuffles() const {
+  int64_t count = 0;
+  for (const Move &move : moves)
+    count += crossesLanes(move) ? static_cast<int64_t>(move.sources.size()) : 0;
+  return count;
+}
+
+Conversion conversion(const Layout &from, const Layout &to) {
+  Conversion result;
+  if (from.shape() != to.shape() || !staysInWarp(from, to))
+    return result;
+
+  // 1. Lanes. A bit that the source holds copies along, or whose values are undefined, stays in its lane.
+  for (size_t i = 0; i != 5; ++i) {
+    const Coordinates &want = to.laneBits()[i];
+    const bool free = (from.replicatedLaneBits() >> i & 1) || leaves(want, to.shape());
+    result.laneBits[i] = (leaves(want, to.shape()) ? 0 : holders(from.laneBits(), want)) | (free ? int64_t{1} << i : 0);
+  }
+
+  // 2. Registers.
+  bool sameNumbers = from.registers() == to.registers(), oneSource = true, crosses = false;
+  for (int64_t reg = 0; reg != to.registers(); ++reg) {
+    if (to.presence(reg) == Layout::Presence::none) {
+      result.moves.emplace_back();
+      continue;
+    }
+    if (holders(from.warpBits(), to.base(reg)) != 0) {
+      result.moves.clear();
+      return result;
+    }
+    const Conversion::Move &move = result.moves.emplace_back(sourcesOf(from, to, reg));
+    sameNumbers &= move.sources.front().reg == reg;
+    oneSource &= move.sources.size() == 1;
+    crosses |= result.crossesLanes(move);
+  }
+
+  // 3. The simplest kind that does it.
+  result.kind = crosses || !oneSource ? Conversion::Kind::shuffle
+                : sameNumbers         ? Conversion::Kind::none
+                                      : Conversion::Kind::registers;
+  return result;
+}
+
+} // namespace sectile::ir
