@@ -32,12 +32,12 @@ void KernelOp::print(OpAsmPrinter &printer) {
 }
 
 /// One argument attribute of ours; attributes of other dialects are theirs to check.
-static LogicalResult verifyArgumentAttribute(KernelOp kernel, unsigned index, NamedAttribute attribute) {
+static LogicalResult verifyArgumentAttribute(FunctionOpInterface kernel, unsigned index, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   if (!name.starts_with("tile."))
     return success();
   const bool isView = isa<ViewType>(kernel.getArgumentTypes()[index]);
-  auto error = [&] { return kernel.emitOpError() << "argument " << index << ": "; };
+  auto error = [&] { return kernel->emitOpError() << "argument " << index << ": "; };
 
   if (name == "tile.name") {
     auto text = dyn_cast<StringAttr>(attribute.getValue());
@@ -56,28 +56,31 @@ static LogicalResult verifyArgumentAttribute(KernelOp kernel, unsigned index, Na
       return error() << "tile.access of a view is \"input\", \"output\" or \"inout\", got " << attribute.getValue();
     return success();
   }
-  if (name == "tile.unit_stride") {
+  if (name == "tile.unit_stride" || name == "tile.aligned16") {
     if (!isView || !isa<UnitAttr>(attribute.getValue()))
-      return error() << "tile.unit_stride is a unit attribute of views";
+      return error() << name << " is a unit attribute of views";
     return success();
   }
-  return error() << "knows tile.name, tile.access and tile.unit_stride, got " << name;
+  return error() << "knows tile.name, tile.access, tile.unit_stride and tile.aligned16, got " << name;
+}
+
+LogicalResult sectile::ir::verifyKernelArguments(FunctionOpInterface kernel) {
+  if (!kernel.getResultTypes().empty())
+    return kernel->emitOpError("returns nothing, got ") << kernel.getResultTypes();
+  for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+    if (!isa<ViewType, Float32Type>(type) && !type.isSignlessInteger(32))
+      return kernel->emitOpError("takes views, f32 and i32, got ") << type << " as argument " << index;
+    for (NamedAttribute attribute : kernel.getArgAttrs(index))
+      if (failed(verifyArgumentAttribute(kernel, index, attribute)))
+        return failure();
+  }
+  return success();
 }
 
 LogicalResult KernelOp::verify() {
-  if (!getResultTypes().empty())
-    return emitOpError("returns nothing, got ") << getResultTypes();
   if (!isa<ReturnOp>(getBody().front().back()))
     return emitOpError("ends with tile.return");
-  for (auto [index, type] : llvm::enumerate(getArgumentTypes())) {
-    if (!isa<ViewType, Float32Type>(type) && !type.isSignlessInteger(32))
-      return emitOpError("takes views, f32 and i32, got ") << type << " as argument " << index;
-    if (DictionaryAttr attributes = getArgAttrDict(index))
-      for (NamedAttribute attribute : attributes)
-        if (failed(verifyArgumentAttribute(*this, index, attribute)))
-          return failure();
-  }
-  return success();
+  return verifyKernelArguments(*this);
 }
 
 //===-- program -------------------------------------------------------------------------------------------------===//

@@ -14,6 +14,8 @@ namespace sectile::ir {
 constexpr int64_t maxTileElements = int64_t{1} << 24;
 /// Whether a tile can have this shape: rank and sizes from 1 on, at most `maxTileElements` elements.
 bool isTileShape(llvm::ArrayRef<int64_t> shape);
+/// That a kernel of any level has the arguments and argument attributes that tile.kernel documents, and no results.
+mlir::LogicalResult verifyKernelArguments(mlir::FunctionOpInterface kernel);
 } // namespace sectile::ir
 
 #include "compiler/ir/TileDialect.h.inc"

@@ -1,5 +1,6 @@
 #include "compiler/targets/Pipelines.h"
 
+#include "compiler/ir/Block.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/lower/host/TileToVector.h"
 #include "compiler/targets/Backend.h"
@@ -72,6 +73,7 @@ void registerPipelines() {
 }
 
 void registerTargetDialects(mlir::DialectRegistry &registry) {
+  ir::registerBlockDialect(registry);
   for (const Backend &backend : backends())
     backend.registerDialects(registry);
 }

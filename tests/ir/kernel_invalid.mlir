@@ -61,7 +61,7 @@ tile.kernel @stride(%x: f32 {tile.unit_stride}) {
 
 // -----
 
-// expected-error@+1 {{op argument 0: knows tile.name, tile.access and tile.unit_stride, got tile.alignment}}
+// expected-error@+1 {{op argument 0: knows tile.name, tile.access, tile.unit_stride and tile.aligned16, got tile.alignment}}
 tile.kernel @unknown(%x: !tile.view<1xf32> {tile.alignment = 16}) {
   tile.return
 }

@@ -1,0 +1,143 @@
+// The block kernel and operations on its tensors: syntax, verifiers and folders.
+#include "compiler/ir/Block.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace sectile::ir;
+
+//===-- kernel ----------------------------------------------------------------------------------------------------===//
+
+ParseResult BlockKernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto build = [](Builder &b, ArrayRef<Type> arguments, ArrayRef<Type> results, function_interface_impl::VariadicFlag,
+                  std::string &) { return b.getFunctionType(arguments, results); };
+  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
+                                                  getFunctionTypeAttrName(result.name), build,
+                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void BlockKernelOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+                                           getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+/// That a tensor is held by the warps of the kernel.
+static LogicalResult verifyTensor(Operation *op, Type type, int64_t warps) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return success();
+  auto layout = dyn_cast_or_null<LayoutAttr>(tensor.getEncoding());
+  if (!layout)
+    return op->emitOpError("needs a layout for each tensor, got ") << tensor;
+  if (layout.warpCount() != warps)
+    return op->emitOpError("is in a kernel of ")
+           << warps << " warps, got a tensor that is held by " << layout.warpCount() << ": " << tensor;
+  return success();
+}
+
+LogicalResult BlockKernelOp::verifyRegions() {
+  const int64_t warps = static_cast<int32_t>(getWarps());
+  if (warps < 1 || warps > 32 || !llvm::isPowerOf2_64(warps))
+    return emitOpError("has 1, 2, 4, 8, 16 or 32 warps, got ") << warps;
+  if (failed(verifyKernelArguments(*this)))
+    return failure();
+  if (!isa<BlockReturnOp>(getBody().front().back()))
+    return emitOpError("ends with block.return");
+  WalkResult result = getBody().walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (failed(verifyTensor(op, type, warps)))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (failed(verifyTensor(op, argument.getType(), warps)))
+          return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===-- convert ---------------------------------------------------------------------------------------------------===//
+
+LogicalResult ConvertOp::verify() {
+  RankedTensorType source = getSource().getType(), result = getResult().getType();
+  if (source.getShape() != result.getShape() || source.getElementType() != result.getElementType())
+    return emitOpError("keeps shape and element type, got ") << source << " to " << result;
+  return success();
+}
+
+OpFoldResult ConvertOp::fold(FoldAdaptor adaptor) {
+  if (getSource().getType() == getResult().getType())
+    return getSource();
+  if (auto inner = getSource().getDefiningOp<ConvertOp>()) {
+    getSourceMutable().assign(inner.getSource());
+    return getResult();
+  }
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getSource()))
+    return splat.resizeSplat(getResult().getType());
+  return {};
+}
+
+//===-- dot -------------------------------------------------------------------------------------------------------===//
+
+/// Rows and columns of an operand as it is multiplied.
+static std::pair<int64_t, int64_t> operandShape(Type type, bool transposed) {
+  ArrayRef<int64_t> shape;
+  if (auto buffer = dyn_cast<SharedType>(type))
+    shape = buffer.getShape().take_back(2);
+  else
+    shape = cast<RankedTensorType>(type).getShape();
+  return transposed ? std::pair(shape[1], shape[0]) : std::pair(shape[0], shape[1]);
+}
+
+static LogicalResult verifyMma(BlockDotOp dot) {
+  auto a = dyn_cast<RankedTensorType>(dot.getA().getType()), b = dyn_cast<RankedTensorType>(dot.getB().getType());
+  if (!a || !b)
+    return dot.emitOpError("mma multiplies tensors, got ") << dot.getA().getType() << " x " << dot.getB().getType();
+  Type element = a.getElementType();
+  if (element != b.getElementType())
+    return dot.emitOpError("mma multiplies operands of one type, got ") << a << " x " << b;
+  std::optional<WarpGrid> grid = warpGridOf(layoutOf(dot.getAccumulator()));
+  if (!grid)
+    return dot.emitOpError("mma needs an accumulator in the layout of mma.sync, got ")
+           << dot.getAccumulator().getType();
+  const int bits = static_cast<int>(element.getIntOrFloatBitWidth());
+  const int64_t warps = layoutOf(dot.getAccumulator()).warps();
+  auto check = [&](StringRef name, RankedTensorType type, const Layout &expected) -> LogicalResult {
+    if (layoutOf(type) == expected)
+      return success();
+    return dot.emitOpError("mma needs operand ") << name << " as " << withLayout(type, expected) << ", got " << type;
+  };
+  if (failed(check("A", a, operandALayout(a.getShape(), bits, *grid, warps))))
+    return failure();
+  return check("B", b, operandBLayout(b.getShape(), bits, *grid, warps));
+}
+
+LogicalResult BlockDotOp::verify() {
+  auto elementOf = [](Type type) {
+    auto buffer = dyn_cast<SharedType>(type);
+    return buffer ? buffer.getElementType() : cast<RankedTensorType>(type).getElementType();
+  };
+  Type a = getA().getType(), b = getB().getType();
+  RankedTensorType accumulator = getAccumulator().getType();
+  const bool staged = isa<SharedType>(a);
+  if (!isa<FloatType>(elementOf(a)) || !isa<FloatType>(elementOf(b)))
+    return emitOpError("multiplies floats, got ") << a << " x " << b;
+  for (Type type : {a, b, Type(accumulator)})
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() != 2)
+      return emitOpError("needs operands of rank 2, got ") << tensor;
+  for (Type type : {a, b})
+    if (auto buffer = dyn_cast<SharedType>(type); buffer && buffer.isRing())
+      return emitOpError("reads one stage, got the ring ") << buffer;
+  if (staged != isa<SharedType>(b))
+    return emitOpError("needs both operands in registers or both in shared memory, got ") << a << " x " << b;
+  if (!staged && (getTransposedA() || getTransposedB()))
+    return emitOpError("reads only buffers transposed");
+  auto [m, k] = operandShape(a, getTransposedA());
+  auto [depth, n] = operandShape(b, getTransposedB());
+  if (k != depth)
+    return emitOpError("needs [m,k] x [k,n], got ") << a << " x " << b;
+  if (accumulator.getShape() != ArrayRef<int64_t>{m, n} || !accumulator.getElementType().isF32())
+    return emitOpError("needs an accumulator of f32 and shape [") << m << ", " << n << "], got " << accumulator;
+  return getKind() == DotKind::mma ? verifyMma(*this) : success();
+}
