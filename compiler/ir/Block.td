@@ -1,7 +1,19 @@
 // The block dialect: how one thread block computes a kernel. Its tensors have layouts (which thread holds which element
 // in which register), its shared memory is explicit, and so are asynchronous copies and barriers. Arithmetic is still
 // arith and math, control flow scf, and what moves no data between threads keeps the tile dialect's operations:
-// splat, iota, broadcast, reshape, transpose, reduce, cast, extract, dim, program, load, store, atomic_add.
+// splat, iota, broadcast, reshape, transpose, reduce, cast, extract, dim, program, load, store, atomic_add. In it
+//
+//   operation        layouts (of compiler/ir/Layout.h)
+//   arith, math, select, cast, for, if    one layout of operands and results
+//   reduce           result: the source's, sliced along the axis; across warps it takes scratch memory
+//   broadcast        source: the result's, sliced along the stretched dimensions
+//   transpose        result: the source's, transposed
+//   reshape          any two; it moves nothing when the result's is the source's, reshaped; else it takes scratch memory
+//   extract          the source is held by every thread: no bit moves anything
+//   load, iota, splat, constant           any
+//   store, atomic_add                     any; of several holders of an element one writes
+//
+// Scratch memory: see compiler/analysis/Scratch.h. sectile-check-block verifies the table.
 #ifndef SECTILE_IR_BLOCK_TD
 #define SECTILE_IR_BLOCK_TD
 

@@ -19,8 +19,8 @@ LogicalResult ReduceOp::verify() {
            << source.getRank() - 1 << ", got " << static_cast<int32_t>(getAxis());
   SmallVector<int64_t> shape(source.getShape());
   shape[getAxis()] = 1;
-  if (auto expected = RankedTensorType::get(shape, element); result != expected)
-    return emitOpError("makes ") << expected << " of " << source << ", got " << result;
+  if (result.getShape() != ArrayRef(shape) || result.getElementType() != element)
+    return emitOpError("makes ") << RankedTensorType::get(shape, element) << " of " << source << ", got " << result;
   return success();
 }
 
@@ -39,9 +39,10 @@ LogicalResult DotOp::verify() {
     return emitOpError("multiplies floats, got ") << a << " x " << b;
   if (a.getRank() != 2 || b.getRank() != 2 || a.getDimSize(1) != b.getDimSize(0))
     return emitOpError("needs [m,k] x [k,n], got ") << a << " x " << b;
-  auto expected = RankedTensorType::get({a.getDimSize(0), b.getDimSize(1)}, Float32Type::get(getContext()));
-  if (accumulator != expected)
-    return emitOpError("needs an accumulator of ") << expected << ", got " << accumulator;
+  const std::array shape{a.getDimSize(0), b.getDimSize(1)};
+  if (accumulator.getShape() != ArrayRef(shape) || !accumulator.getElementType().isF32())
+    return emitOpError("needs an accumulator of ")
+           << RankedTensorType::get(shape, Float32Type::get(getContext())) << ", got " << accumulator;
   return success();
 }
 

@@ -137,7 +137,7 @@ LogicalResult TransposeOp::verify() {
 }
 
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
-  if (llvm::is_sorted(getOrder()))
+  if (llvm::is_sorted(getOrder()) && getSource().getType() == getResult().getType())
     return getSource();
   return reshapedSplat(adaptor.getSource(), getResult().getType());
 }

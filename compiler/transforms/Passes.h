@@ -1,4 +1,4 @@
-// The passes over the tile dialect: see Passes.td for what each does.
+// The passes over the tile and block dialects: see Passes.td for what each does.
 #pragma once
 
 #include "mlir/Pass/Pass.h"
@@ -9,7 +9,11 @@ class SCFDialect;
 namespace mlir::arith {
 class ArithDialect;
 }
+namespace mlir {
+class ModuleOp;
+}
 namespace sectile::ir {
+class BlockDialect;
 class TileDialect;
 }
 

@@ -1,0 +1,236 @@
+// tile.kernel -> block.kernel: every tensor gets a layout.
+//
+//   1. LayoutChoice decides for anchored values; their types are changed in place.
+//   2. Each anchored operation, in program order, takes its operands in the layouts that it needs. What is recomputed
+//      or moved is made anew in every layout that is asked for, where it was defined; anything else is converted there,
+//      so outside of the loops that use it, before it is stretched or widened.
+//   3. The recomputed and moved operations of the tile kernel are dead then.
+#include "compiler/transforms/LayoutChoice.h"
+#include "compiler/transforms/Passes.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace sectile {
+#define GEN_PASS_DEF_ASSIGNLAYOUTS
+#include "compiler/transforms/Passes.h.inc"
+} // namespace sectile
+
+using namespace mlir;
+using namespace sectile;
+using namespace sectile::ir;
+
+namespace {
+
+RankedTensorType tensorType(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
+
+bool hasLayout(Value tensor) { return tensorType(tensor).getEncoding() != nullptr; }
+
+class Assignment {
+public:
+  Assignment(KernelOp kernel, int64_t warps, int sm)
+      : kernel(kernel), warps(warps), sm(sm), choice(kernel, warps, sm), builder(kernel.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult check(Operation *op);
+  void setTypes(Operation *op);
+  void setLayout(Value tensor, const Layout &layout) { tensor.setType(withLayout(tensorType(tensor), layout)); }
+  void rewrite(Operation *op);
+  void rewrite(DotOp dot);
+  Value operandOf(DotOp dot, Value operand, Type element, const Layout &layout);
+  /// The operand in this layout.
+  void require(OpOperand &operand, const Layout &layout) { operand.set(get(operand.get(), layout)); }
+  Value get(Value tensor, const Layout &layout);
+  Value make(Operation *op, const Layout &layout);
+
+  KernelOp kernel;
+  int64_t warps;
+  int sm;
+  LayoutChoice choice;
+  OpBuilder builder;
+  DenseMap<std::pair<Value, Attribute>, Value> made;
+};
+
+LogicalResult Assignment::run() {
+  SmallVector<Operation *> operations;
+  kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { operations.push_back(op); });
+  for (Operation *op : operations)
+    if (failed(check(op)))
+      return failure();
+  for (Operation *op : operations)
+    setTypes(op);
+  // Yields come after what they yield, the operation around them before it: a reduction sets its type on the way.
+  for (Operation *&op : operations)
+    if (auto dot = dyn_cast<DotOp>(op)) {
+      rewrite(dot);
+      op = nullptr;
+    } else {
+      rewrite(op);
+    }
+  for (Operation *op : llvm::reverse(operations))
+    if (op && (isa_and_nonnull<TileDialect, arith::ArithDialect>(op->getDialect()) || isElementwise(op)))
+      if (op->use_empty() && llvm::any_of(op->getResults(), [](Value v) { return tensorType(v) && !hasLayout(v); }))
+        op->erase();
+
+  // The region moves to a block.kernel.
+  builder.setInsertionPoint(kernel);
+  auto block = BlockKernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), kernel.getFunctionType(),
+                                     kernel.getArgAttrsAttr(), kernel.getResAttrsAttr(), static_cast<uint32_t>(warps),
+                                     /*shared_bytes=*/IntegerAttr());
+  block.getBody().takeBody(kernel.getBody());
+  Operation *end = block.getBody().front().getTerminator();
+  builder.setInsertionPoint(end);
+  BlockReturnOp::create(builder, end->getLoc());
+  end->erase();
+  kernel.erase();
+  return success();
+}
+
+LogicalResult Assignment::check(Operation *op) {
+  auto isTensor = [](Value value) { return isa<RankedTensorType>(value.getType()); };
+  if (llvm::none_of(op->getOperands(), isTensor) && llvm::none_of(op->getResults(), isTensor))
+    return success();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && !isa<SplatElementsAttr>(constant.getValue()))
+    return op->emitOpError("has elements that differ: the block level knows constants of equal elements");
+  if (isElementwise(op) || isa<arith::ConstantOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op) ||
+      isa<TileDialect>(op->getDialect()))
+    return success();
+  return op->emitOpError("has tensors, but no layouts for them are known; legal: tile, elementwise arith and math, "
+                         "scf.for and scf.if");
+}
+
+void Assignment::setTypes(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    for (Value argument : loop.getRegionIterArgs())
+      if (tensorType(argument))
+        setLayout(argument, choice.of(argument));
+  for (Value result : op->getResults())
+    if (tensorType(result) && choice.isAnchored(result))
+      setLayout(result, choice.of(result));
+}
+
+void Assignment::rewrite(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](ReduceOp reduce) {
+        const Layout layout = choice.of(reduce.getSource());
+        require(reduce.getSourceMutable(), layout);
+        setLayout(reduce.getResult(), layout.sliced(static_cast<int64_t>(reduce.getAxis())));
+      })
+      .Case<StoreOp, AtomicAddOp>([&](auto store) { require(store.getValueMutable(), choice.of(store.getValue())); })
+      .Case([&](ExtractOp extract) {
+        require(extract.getSourceMutable(), choice.replicated(extract.getSource().getType().getShape()));
+      })
+      .Case([&](scf::ForOp loop) {
+        for (auto [init, argument] : llvm::zip_equal(loop.getInitArgsMutable(), loop.getRegionIterArgs()))
+          if (tensorType(argument))
+            require(init, layoutOf(argument));
+      })
+      .Case([&](scf::YieldOp yield) {
+        for (auto [operand, result] : llvm::zip_equal(yield->getOpOperands(), yield->getParentOp()->getResults()))
+          if (tensorType(result))
+            require(operand, layoutOf(result));
+      })
+      .Default([&](Operation *op) {
+        if (!isElementwise(op))
+          return;
+        for (Value result : op->getResults())
+          if (tensorType(result) && hasLayout(result))
+            for (OpOperand &operand : op->getOpOperands())
+              if (tensorType(operand.get()))
+                require(operand, layoutOf(result));
+      });
+}
+
+void Assignment::rewrite(DotOp dot) {
+  const ProductPlan plan = planProduct(dot, warps, sm);
+  ArrayRef<int64_t> a = dot.getA().getType().getShape(), b = dot.getB().getType().getShape();
+  Value left, right;
+  if (plan.kind == DotKind::mma) {
+    const int bits = static_cast<int>(plan.element.getIntOrFloatBitWidth());
+    left = operandOf(dot, dot.getA(), plan.element, operandALayout(a, bits, plan.grid, warps));
+    right = operandOf(dot, dot.getB(), plan.element, operandBLayout(b, bits, plan.grid, warps));
+  } else {
+    left = get(dot.getA(), choice.of(dot.getA()));
+    right = get(dot.getB(), choice.of(dot.getB()));
+  }
+  Value accumulator = get(dot.getAccumulator(), plan.accumulator);
+  builder.setInsertionPoint(dot);
+  auto product = BlockDotOp::create(builder, dot.getLoc(), accumulator.getType(), plan.kind, left, right, accumulator,
+                                    /*transposed_a=*/false, /*transposed_b=*/false);
+  dot.replaceAllUsesWith(product.getResult());
+  dot.erase();
+}
+
+Value Assignment::operandOf(DotOp dot, Value operand, Type element, const Layout &layout) {
+  RankedTensorType type = tensorType(operand);
+  if (type.getElementType() == element)
+    return get(operand, layout);
+  // Widened before it is converted: matrix operands are then staged, and read by ldmatrix, in the type that is
+  // multiplied.
+  const Layout own = choice.of(operand);
+  Value source = get(operand, own);
+  builder.setInsertionPointAfterValue(source);
+  Value wide = CastOp::create(builder, dot.getLoc(), withLayout(type.clone(element), own), source);
+  return get(wide, layout);
+}
+
+Value Assignment::get(Value tensor, const Layout &layout) {
+  Attribute wanted = LayoutAttr::get(builder.getContext(), layout);
+  if (tensorType(tensor).getEncoding() == wanted)
+    return tensor;
+  if (Value known = made.lookup({tensor, wanted}))
+    return known;
+  Value value;
+  if (hasLayout(tensor)) {
+    builder.setInsertionPointAfterValue(tensor);
+    value = ConvertOp::create(builder, tensor.getLoc(), withLayout(tensorType(tensor), layout), tensor);
+  } else {
+    value = make(tensor.getDefiningOp(), layout);
+  }
+  made[{tensor, wanted}] = value;
+  return value;
+}
+
+/// A recomputed or moved operation with its result in this layout.
+Value Assignment::make(Operation *op, const Layout &layout) {
+  RankedTensorType type = withLayout(tensorType(op->getResult(0)), layout);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    builder.setInsertionPoint(op);
+    return arith::ConstantOp::create(builder, op->getLoc(),
+                                     cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type));
+  }
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    if (!tensorType(operand)) {
+      operands.push_back(operand);
+      continue;
+    }
+    std::optional<Layout> source = sourceLayout(op, layout);
+    operands.push_back(get(operand, source ? *source : choice.of(operand)));
+  }
+  builder.setInsertionPoint(op);
+  Operation *copy = builder.create(op->getLoc(), op->getName().getIdentifier(), operands, type, op->getAttrs());
+  return copy->getResult(0);
+}
+
+struct AssignLayouts : sectile::impl::AssignLayoutsBase<AssignLayouts> {
+  using AssignLayoutsBase::AssignLayoutsBase;
+
+  void runOnOperation() override {
+    if (warps < 1 || warps > 32 || !llvm::isPowerOf2_32(static_cast<uint32_t>(warps))) {
+      getOperation()->emitError("a kernel runs in 1, 2, 4, 8, 16 or 32 warps, got ") << warps;
+      return signalPassFailure();
+    }
+    SmallVector<KernelOp> kernels;
+    getOperation()->walk([&](KernelOp kernel) { kernels.push_back(kernel); });
+    for (KernelOp kernel : kernels)
+      if (failed(Assignment(kernel, warps, sm).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
