@@ -1,0 +1,77 @@
+// Loops and conditions carry every register of a tensor as a value of its own.
+#include "compiler/lower/nvidia/KernelLowering.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace sectile::nvidia;
+using namespace sectile::ir;
+
+SmallVector<Type> KernelLowering::heldTypes(TypeRange types) {
+  SmallVector<Type> held;
+  for (Type type : types) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    held.append(tensor ? layoutOf(type).registers() : 1, heldType(getElementTypeOrSelf(type)));
+  }
+  return held;
+}
+
+void KernelLowering::append(Values &list, ValueRange values) {
+  for (Value value : values)
+    llvm::append_range(list, registers.lookup(value));
+}
+
+/// The inverse: hands a list out to the values that it was made for.
+void KernelLowering::spread(ValueRange list, ValueRange values) {
+  for (Value value : values) {
+    const size_t count = isa<RankedTensorType>(value.getType()) ? layoutOf(value).registers() : 1;
+    registers[value] = Values(list.take_front(count));
+    list = list.drop_front(count);
+  }
+}
+
+LogicalResult KernelLowering::lower(scf::ForOp loop) {
+  OpBuilder &builder = code.builder;
+  Values initial;
+  append(initial, loop.getInitArgs());
+  auto bound = [&](Value value) { return registers.lookup(value).front(); };
+  auto result = scf::ForOp::create(builder, code.loc, bound(loop.getLowerBound()), bound(loop.getUpperBound()),
+                                   bound(loop.getStep()), initial);
+  OpBuilder::InsertionGuard guard(builder);
+  if (initial.empty()) // made with a terminator
+    result.getBody()->getTerminator()->erase();
+  builder.setInsertionPointToEnd(result.getBody());
+  registers[loop.getInductionVar()] = {result.getInductionVar()};
+  spread(result.getRegionIterArgs(), loop.getRegionIterArgs());
+  if (failed(lower(*loop.getBody())))
+    return failure();
+  Values yields;
+  append(yields, loop.getYieldedValues());
+  scf::YieldOp::create(builder, loop.getLoc(), yields);
+  spread(result.getResults(), loop.getResults());
+  return success();
+}
+
+LogicalResult KernelLowering::lower(scf::IfOp branch) {
+  OpBuilder &builder = code.builder;
+  const bool hasElse = !branch.getElseRegion().empty();
+  auto result = scf::IfOp::create(builder, code.loc, heldTypes(branch->getResultTypes()),
+                                  registers.lookup(branch.getCondition()).front(), hasElse);
+  OpBuilder::InsertionGuard guard(builder);
+  auto lowerInto = [&](Block &from, Block &to) -> LogicalResult {
+    if (!to.empty())
+      to.back().erase(); // the terminator of a branch that yields nothing
+    builder.setInsertionPointToEnd(&to);
+    if (failed(lower(from)))
+      return failure();
+    Values yields;
+    append(yields, from.getTerminator()->getOperands());
+    scf::YieldOp::create(builder, branch.getLoc(), yields);
+    return success();
+  };
+  if (failed(lowerInto(*branch.thenBlock(), *result.thenBlock())) ||
+      (hasElse && failed(lowerInto(*branch.elseBlock(), *result.elseBlock()))))
+    return failure();
+  spread(result.getResults(), branch->getResults());
+  return success();
+}

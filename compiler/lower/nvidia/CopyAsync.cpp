@@ -1,0 +1,104 @@
+// block.copy_async: from global to shared memory by chunks of 16 bytes, spread over all threads.
+#include "compiler/lower/nvidia/Window.h"
+
+using namespace mlir;
+using namespace sectile::nvidia;
+using namespace sectile::ir;
+using P = arith::CmpIPredicate;
+
+constexpr int64_t chunkBytes = 16;
+
+void KernelLowering::lower(CopyAsyncOp op) {
+  const SharedBuffer buffer = buffers.lookup(op.getBuffer());
+  const int64_t chunk = chunkBytes / buffer.type.elementBytes();
+  const Layout layout = Layout::blocked({buffer.type.getRows(), buffer.type.getColumns()},
+                                        static_cast<int64_t>(kernel.getWarps()), chunk);
+  auto copyTile = [&] {
+    const Window window = windowOf(op.getView(), op.getIndices(), layout.rank());
+    // Most tiles are inside as a whole: one test then stands for one a chunk.
+    code.choose(
+        isWholeTile(window, layout.shape()), {}, [&] { return copyChunks(window, layout, buffer, false), Values(); },
+        [&] { return copyChunks(window, layout, buffer, true), Values(); });
+  };
+  if (op.getCondition())
+    code.when(registers.lookup(op.getCondition()).front(), copyTile);
+  else
+    copyTile();
+}
+
+/// That first and last index are inside, without overflow: 0 <= corner <= size - extent.
+Value KernelLowering::isWholeTile(const Window &window, ArrayRef<int64_t> shape) {
+  Value all = window.leadingInside;
+  for (auto [corner, size, extent] : llvm::zip_equal(window.corner, window.sizes, shape)) {
+    Value last = code.sub(size, code.i32(extent));
+    Value within = code.bitAnd(code.compare(P::sge, corner, 0), code.compare(P::sle, corner, last));
+    all = all ? code.bitAnd(all, within) : within;
+  }
+  return all;
+}
+
+/// `guarded`: chunks may be outside of the view, or across its end; what is outside becomes 0.
+void KernelLowering::copyChunks(const Window &window, const Layout &layout, const SharedBuffer &buffer, bool guarded) {
+  const int64_t chunk = chunkBytes / window.bytes;
+  for (int64_t reg = 0; reg < layout.registers(); reg += chunk) {
+    if (layout.presence(reg) == Layout::Presence::none)
+      continue;
+    const Coordinates base = layout.base(reg);
+    auto copy = [&] {
+      Value to = addressIn(buffer, layout.laneBits(), layout.warpBits(), base, /*transposed=*/false);
+      Value from = addressIn(window, layout, base);
+      if (!options.hasCpAsync()) {
+        copyThroughRegisters(window, layout, base, from, to, guarded);
+        return;
+      }
+      if (!guarded) {
+        code.intrinsic("llvm.nvvm.cp.async.cg.shared.global.16", {to, from});
+        return;
+      }
+      Value bytes = bytesInside(window, layout, base);
+      Value isSome = code.compare(P::ne, bytes, 0);
+      Value readable = code.select(isSome, from, window.array.pointer); // an address that exists, though none is read
+      code.intrinsic("llvm.nvvm.cp.async.cg.shared.global.16.s", {to, readable, bytes});
+    };
+    Value mine = isOwner(layout);
+    if (Value present = insideShape(layout, reg))
+      mine = mine ? code.bitAnd(mine, present) : present;
+    if (mine)
+      code.when(mine, copy);
+    else
+      copy();
+  }
+}
+
+/// How many bytes of a chunk are inside of the view: the columns may end within it.
+Value KernelLowering::bytesInside(const Window &window, const Layout &layout, ArrayRef<int64_t> base) {
+  Value isInside = insideView(window, layout, base);
+  Value column = code.add(window.corner.back(), coordinate(layout, base, layout.rank() - 1));
+  Value rest = code.sub(window.sizes.back(), column);
+  Value limited = code.make<arith::MinSIOp>(rest, code.i32(chunkBytes / window.bytes));
+  return code.select(isInside, code.mul(limited, window.bytes), code.i32(0));
+}
+
+/// What machines before cp.async do instead: the copy is complete at once.
+void KernelLowering::copyThroughRegisters(const Window &window, const Layout &layout, ArrayRef<int64_t> base,
+                                          Value from, Value to, bool guarded) {
+  Type byte = code.i8Type(), chunk = code.vectorOf(4, code.i32Type());
+  if (!guarded) {
+    code.store(code.load(chunk, from, chunkBytes), to, chunkBytes);
+    return;
+  }
+  Value bytes = bytesInside(window, layout, base);
+  Value isWhole = code.compare(P::eq, bytes, chunkBytes);
+  code.choose(
+      isWhole, {}, [&] { return code.store(code.load(chunk, from, chunkBytes), to, chunkBytes), Values(); },
+      [&] {
+        for (int64_t i = 0; i < chunkBytes; ++i) {
+          Value present = code.compare(P::slt, code.i32(i), bytes);
+          Values value = code.choose(
+              present, byte, [&] { return Values{code.load(byte, code.address(from, {}, i), 1)}; },
+              [&] { return Values{zero(byte)}; });
+          code.store(value.front(), code.address(to, {}, i), 1);
+        }
+        return Values();
+      });
+}

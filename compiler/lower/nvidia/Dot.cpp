@@ -1,0 +1,154 @@
+// block.dot by matrix instructions: mma.sync m16n8k…, one for each atom of the result and each atom along k.
+//
+// Operands come in words of 32 bits, in the order in which Fragments.h and the instruction number them. ldmatrix and
+// conversions make whole words; taking those apart into elements and packing them again costs nothing.
+#include "compiler/lower/nvidia/KernelLowering.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace sectile::nvidia;
+using namespace sectile::ir;
+
+namespace {
+
+/// One instruction: its name and how many words of an atom of A and B it takes.
+struct MatrixInstruction {
+  std::string name;
+  bool halves; ///< takes half of an atom along k, so that there are two for each
+  bool pairs;  ///< words are pairs of f16, not integers
+};
+
+} // namespace
+
+static std::optional<MatrixInstruction> instructionFor(Type element, const sectile::NvidiaLoweringOptions &options) {
+  const bool isFloat8 = element.getIntOrFloatBitWidth() == 8;
+  if (element.isF16())
+    return options.hasBf16() ? MatrixInstruction{"llvm.nvvm.mma.m16n8k16.row.col.f32.f32", false, true}
+                             : MatrixInstruction{"llvm.nvvm.mma.m16n8k8.row.col.f32.f32", true, true};
+  if (element.isBF16() && options.hasBf16())
+    return MatrixInstruction{"llvm.nvvm.mma.m16n8k16.row.col.bf16", false, false};
+  if (element.isF32() && options.hasBf16())
+    return MatrixInstruction{"llvm.nvvm.mma.m16n8k8.row.col.tf32", false, false};
+  if (isFloat8 && options.hasFp8()) {
+    const std::string type = isa<Float8E4M3FNType>(element) ? "e4m3" : "e5m2";
+    return MatrixInstruction{"llvm.nvvm.mma.m16n8k32.row.col.f32." + type + "." + type + ".f32", false, false};
+  }
+  return std::nullopt;
+}
+
+LogicalResult KernelLowering::lower(BlockDotOp op) {
+  return op.getKind() == DotKind::mma ? lowerByMatrixUnit(op) : lowerByFma(op);
+}
+
+/// The registers of an operand, those past the end of k set to 0: in both operands, since 0 * NaN is NaN.
+KernelLowering::Values KernelLowering::maskedOperand(Value operand, size_t depthAxis) {
+  const Layout &layout = layoutOf(operand);
+  Values values = registers.lookup(operand);
+  const int64_t depth = layout.shape()[depthAxis];
+  for (int64_t reg = 0; reg < layout.registers(); ++reg) {
+    const Coordinates base = layout.base(reg);
+    Value nothing = zero(values[reg].getType());
+    if (base[depthAxis] >= depth)
+      values[reg] = nothing;
+    else if (Value present = inside(layout.laneBits(), layout.warpBits(), base, depth, depthAxis))
+      values[reg] = code.select(present, values[reg], nothing);
+  }
+  return values;
+}
+
+KernelLowering::Values KernelLowering::multiply(StringRef instruction, ArrayRef<Value> a, ArrayRef<Value> b,
+                                                ArrayRef<Value> accumulator) {
+  Values operands(a);
+  llvm::append_range(operands, b);
+  llvm::append_range(operands, accumulator);
+  return code.intrinsic(instruction, SmallVector<Type>(4, code.f32Type()), operands);
+}
+
+LogicalResult KernelLowering::lowerByMatrixUnit(BlockDotOp op) {
+  auto type = cast<RankedTensorType>(op.getA().getType());
+  Type element = type.getElementType();
+  std::optional<MatrixInstruction> instruction = instructionFor(element, options);
+  if (!instruction)
+    return op.emitError("mma multiplies no ") << element << " on sm_" << options.sm;
+
+  // 1. Atoms: how many along each dimension, and the words of each.
+  const Layout &a = layoutOf(op.getA()), &b = layoutOf(op.getB()), &c = layoutOf(op.getAccumulator());
+  const int64_t rows = c.repeats(0), columns = c.repeats(1), depth = a.repeats(1);
+  const int64_t wordElements = 32 / element.getIntOrFloatBitWidth();
+  Type word = instruction->pairs ? code.vectorOf(2, element) : code.i32Type();
+  const Values left = maskedOperand(op.getA(), 1), right = maskedOperand(op.getB(), 0);
+  auto wordsOf = [&](const Values &values, const Layout &layout, int64_t atom) {
+    const int64_t size = layout.registers() / (layout.repeats(0) * layout.repeats(1));
+    Values words;
+    for (int64_t reg = atom * size; reg < (atom + 1) * size; reg += wordElements)
+      words.push_back(code.pack(ArrayRef<Value>(values).slice(reg, wordElements), word));
+    return words;
+  };
+
+  // 2. Along k outside, so that instructions side by side do not wait for each other.
+  Values sums = registers.lookup(op.getAccumulator());
+  for (int64_t k = 0; k < depth; ++k)
+    for (int64_t i = 0; i < rows; ++i) {
+      const Atom leftAtom = element.isF32() ? split(ArrayRef<Value>(left).slice((i * depth + k) * 4, 4))
+                                            : Atom{wordsOf(left, a, i * depth + k)};
+      for (int64_t j = 0; j < columns; ++j) {
+        Values sum(ArrayRef<Value>(sums).slice((i * columns + j) * 4, 4));
+        if (element.isF32()) {
+          sum = multiplySplit(instruction->name, leftAtom,
+                              split(ArrayRef<Value>(right).slice((k * columns + j) * 2, 2)), sum);
+        } else {
+          const Values rightWords = wordsOf(right, b, k * columns + j);
+          const ArrayRef<Value> l = leftAtom.front(), r = rightWords;
+          if (instruction->halves) {
+            sum = multiply(instruction->name, l.take_front(2), r.take_front(1), sum);
+            sum = multiply(instruction->name, l.drop_front(2), r.drop_front(1), sum);
+          } else {
+            sum = multiply(instruction->name, l, r, sum);
+          }
+        }
+        llvm::copy(sum, sums.begin() + (i * columns + j) * 4);
+      }
+    }
+  registers[op.getResult()] = sums;
+  return success();
+}
+
+//===-- f32 -----------------------------------------------------------------------------------------------------===//
+
+/// Three tf32 numbers, 11 bits each, whose sum is exactly an f32; and the first of them once more with 0 in the place
+/// of infinity and NaN, for the products with the others.
+KernelLowering::Atom KernelLowering::split(ArrayRef<Value> values) {
+  constexpr int64_t kept = 0xffffe000;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Atom parts(4);
+  for (Value x : values) {
+    auto head = [&](Value number) {
+      return code.bitcast(code.bitAnd(code.bitcast(number, code.i32Type()), kept), code.f32Type());
+    };
+    auto word = [&](Value number) { return code.bitcast(number, code.i32Type()); };
+    Value magnitude = code.bitcast(code.bitAnd(word(x), 0x7fffffff), code.f32Type());
+    Value isFinite = code.compare(arith::CmpFPredicate::OLT, magnitude, code.f32(infinity));
+    Value first = head(x), rest = code.make<arith::SubFOp>(x, first);
+    Value finiteRest = code.select(isFinite, rest, code.f32(0));
+    Value second = head(finiteRest), third = code.make<arith::SubFOp>(finiteRest, second);
+    // A NaN stays one even if the bits that say so are dropped.
+    parts[0].push_back(word(code.select(isFinite, first, code.make<arith::AddFOp>(x, x))));
+    parts[1].push_back(word(second));
+    parts[2].push_back(word(third));
+    parts[3].push_back(word(code.select(isFinite, first, code.f32(0))));
+  }
+  return parts;
+}
+
+/// The products of two parts each that f32 would notice, the small ones first. The matrix unit truncates its sums: so
+/// that this does not add up, they are added to the accumulator by an addition that rounds.
+KernelLowering::Values KernelLowering::multiplySplit(StringRef instruction, const Atom &a, const Atom &b,
+                                                     ArrayRef<Value> accumulator) {
+  Values sum(4, code.f32(0));
+  for (auto [left, right] : {std::pair(2, 3), {3, 2}, {1, 1}, {1, 3}, {3, 1}, {0, 0}})
+    sum = multiply(instruction, a[left], b[right], sum);
+  for (auto [total, part] : llvm::zip_equal(sum, accumulator))
+    total = code.make<arith::AddFOp>(part, total);
+  return sum;
+}

@@ -1,0 +1,159 @@
+// Tiles in global memory: tile.load, store and atomic_add.
+//
+// Offsets are 64-bit; within a tile, what lanes and warps add to a coordinate is computed once for all its registers.
+// An element outside of the view touches no memory. Vectors are used where the layout has neighbours along a dimension
+// of stride 1; that the tile then consists of whole, aligned vectors is known from the launch's facts or found out at
+// run time, by one test for all of them, with accesses by element as the other branch.
+#include "compiler/lower/nvidia/Window.h"
+
+using namespace mlir;
+using namespace sectile::nvidia;
+using namespace sectile::ir;
+using P = arith::CmpIPredicate;
+
+KernelLowering::Window KernelLowering::windowOf(Value view, ValueRange indices, size_t rank) {
+  const ViewArgument &array = views.find(view)->second;
+  Window window(array);
+  const size_t leading = indices.size() - rank;
+  Value offset;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    Value index = registers.lookup(indices[d]).front();
+    const bool isContiguous = array.unitStride && d + 1 == indices.size();
+    Value step = isContiguous ? code.i64(window.bytes) : code.mul(array.strides[d], window.bytes);
+    Value moved = code.mul(code.signExtend(index, code.i64Type()), step);
+    offset = offset ? code.add(offset, moved) : moved;
+    if (d < leading) {
+      Value within = code.compare(P::ult, index, array.sizes[d]);
+      window.leadingInside = window.leadingInside ? code.bitAnd(window.leadingInside, within) : within;
+      continue;
+    }
+    window.corner.push_back(index);
+    window.sizes.push_back(array.sizes[d]);
+    window.steps.push_back(step);
+  }
+  window.origin = code.address(array.pointer, offset);
+  return window;
+}
+
+/// An index before 0 is a large one without a sign, and so is one that wraps around.
+Value KernelLowering::insideView(const Window &window, const Layout &layout, ArrayRef<int64_t> base) {
+  Value all = window.leadingInside;
+  for (size_t d = 0; d < layout.rank(); ++d) {
+    Value index = code.add(window.corner[d], coordinate(layout, base, d));
+    Value within = code.compare(P::ult, index, window.sizes[d]);
+    all = all ? code.bitAnd(all, within) : within;
+  }
+  return all;
+}
+
+Value KernelLowering::addressIn(const Window &window, const Layout &layout, ArrayRef<int64_t> base) {
+  Value offset, fixed;
+  int64_t constant = 0;
+  auto plus = [&](Value &sum, Value term) { sum = sum ? code.add(sum, term) : term; };
+  for (size_t d = 0; d < layout.rank(); ++d) {
+    if (Value part = threadPart(layout, d))
+      plus(offset, code.mul(code.zeroExtend(part, code.i64Type()), window.steps[d]));
+    if (d + 1 == layout.rank() && window.array.unitStride)
+      constant += base[d] * window.bytes;
+    else if (base[d] != 0)
+      plus(fixed, code.mul(window.steps[d], base[d]));
+  }
+  Value address = code.address(window.origin, offset);
+  return code.address(address, fixed, constant);
+}
+
+int64_t KernelLowering::longestVector(const Window &window, const Layout &layout) {
+  int64_t vector = window.array.unitStride ? std::min(layout.vectorWidth(), 16 / window.bytes) : 1;
+  while (layout.shape().back() % vector != 0)
+    vector /= 2;
+  return vector;
+}
+
+/// Whether every vector of so many elements is aligned, and inside or outside of the view as a whole.
+Value KernelLowering::vectorsAreWhole(const Window &window, int64_t elements) {
+  Value edges = code.bitOr(window.corner.back(), window.sizes.back());
+  Value whole = code.compare(P::eq, code.bitAnd(edges, elements - 1), 0);
+  if (window.array.aligned) // then the origin is aligned when the corner is
+    return whole;
+  Value bits = code.integerOf(window.origin);
+  for (Value step : ArrayRef<Value>(window.steps).drop_back())
+    bits = code.bitOr(bits, step);
+  return code.bitAnd(whole, code.compare(P::eq, code.bitAnd(bits, elements * window.bytes - 1), 0));
+}
+
+//===-- load ----------------------------------------------------------------------------------------------------===//
+
+void KernelLowering::lower(LoadOp op) {
+  const Layout &layout = layoutOf(op.getResult());
+  Type element = op.getResult().getType().getElementType();
+  const Window window = windowOf(op.getView(), op.getIndices(), layout.rank());
+  Value padding = op.getPaddingAttr() ? constant(element, op.getPaddingAttr()) : zero(heldType(element));
+  const int64_t vector = longestVector(window, layout);
+  if (vector == 1) {
+    registers[op.getResult()] = loadAll(window, layout, padding, 1);
+    return;
+  }
+  registers[op.getResult()] = code.choose(
+      vectorsAreWhole(window, vector), heldTypes(op->getResultTypes()),
+      [&] { return loadAll(window, layout, padding, vector); }, [&] { return loadAll(window, layout, padding, 1); });
+}
+
+KernelLowering::Values KernelLowering::loadAll(const Window &window, const Layout &layout, Value padding,
+                                               int64_t vector) {
+  Values values;
+  const Values padded(vector, padding);
+  const SmallVector<Type> types(vector, padding.getType());
+  for (int64_t reg = 0; reg < layout.registers(); reg += vector) {
+    if (layout.presence(reg) == Layout::Presence::none) {
+      values.append(padded);
+      continue;
+    }
+    const Coordinates base = layout.base(reg);
+    llvm::append_range(values, code.choose(
+                                   insideView(window, layout, base), types,
+                                   [&] { return loadVector(types.front(), vector, addressIn(window, layout, base)); },
+                                   [&] { return padded; }));
+  }
+  return values;
+}
+
+//===-- store and atomic_add ------------------------------------------------------------------------------------===//
+
+void KernelLowering::forEachStored(const Window &window, const Layout &layout, int64_t vector,
+                                   llvm::function_ref<void(int64_t reg, Value address)> store) {
+  for (int64_t reg = 0; reg < layout.registers(); reg += vector) {
+    if (layout.presence(reg) == Layout::Presence::none)
+      continue;
+    const Coordinates base = layout.base(reg);
+    Value writes = insideView(window, layout, base);
+    for (Value condition : {insideShape(layout, reg), isOwner(layout)})
+      if (condition)
+        writes = code.bitAnd(writes, condition);
+    code.when(writes, [&] { store(reg, addressIn(window, layout, base)); });
+  }
+}
+
+void KernelLowering::lower(StoreOp op) {
+  const Layout &layout = layoutOf(op.getValue());
+  const Values values = registers.lookup(op.getValue());
+  const Window window = windowOf(op.getView(), op.getIndices(), layout.rank());
+  auto storeBy = [&](int64_t vector) {
+    forEachStored(window, layout, vector, [&](int64_t reg, Value address) {
+      storeVector(ArrayRef<Value>(values).slice(reg, vector), address);
+    });
+  };
+  const int64_t vector = longestVector(window, layout);
+  if (vector == 1)
+    storeBy(1);
+  else
+    code.choose(
+        vectorsAreWhole(window, vector), {}, [&] { return storeBy(vector), Values(); },
+        [&] { return storeBy(1), Values(); });
+}
+
+void KernelLowering::lower(AtomicAddOp op) {
+  const Layout &layout = layoutOf(op.getValue());
+  const Values values = registers.lookup(op.getValue());
+  forEachStored(windowOf(op.getView(), op.getIndices(), layout.rank()), layout, 1,
+                [&](int64_t reg, Value address) { code.atomicAdd(values[reg], address); });
+}

@@ -1,0 +1,167 @@
+// The function around a kernel: its parameters, its place in the grid, the order of statements.
+#include "compiler/lower/nvidia/KernelLowering.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sectile::nvidia;
+using namespace sectile::ir;
+
+KernelLowering::KernelLowering(BlockKernelOp kernel, const NvidiaLoweringOptions &options, OpBuilder &builder)
+    : kernel(kernel), options(options), code(builder, kernel.getLoc()) {}
+
+static constexpr llvm::StringLiteral sharedSymbol = "sectile_shared";
+
+/// The module's dynamic shared memory: a symbol without a size, the launch gives it one.
+static void declareShared(ModuleOp module, OpBuilder &builder, Location loc) {
+  if (module.lookupSymbol(sharedSymbol))
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(module.getBody());
+  constexpr uint64_t alignment = 1024; // of swizzled buffers
+  LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), 0), /*isConstant=*/false,
+                         LLVM::Linkage::External, sharedSymbol, Attribute(), alignment, sharedSpace);
+}
+
+FailureOr<Operation *> KernelLowering::run() {
+  OpBuilder &builder = code.builder;
+  OpBuilder::InsertionGuard guard(builder);
+  declareShared(kernel->getParentOfType<ModuleOp>(), builder, code.loc);
+  builder.setInsertionPoint(kernel);
+
+  // 1. One parameter: words of 64 bits by value, the grid's last.
+  for (Type type : kernel.getArgumentTypes())
+    words += isa<ViewType>(type) ? 1 + 2 * cast<ViewType>(type).getRank() : 1;
+  Type record = LLVM::LLVMArrayType::get(code.i64Type(), words + 3);
+  Type pointer = code.pointerType(0);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer});
+  auto function = LLVM::LLVMFuncOp::create(builder, code.loc, kernel.getSymName(), type);
+  function.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(record));
+  function.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(8));
+  function.setArgAttr(0, "nvvm.grid_constant", builder.getUnitAttr()); // else it is copied to local memory
+
+  // 2. What the driver and ptxas must know.
+  const int64_t threads = int64_t{kernel.getWarps()} * warpSize;
+  function->setAttr("nvvm.kernel", builder.getUnitAttr());
+  function->setAttr("nvvm.reqntid", builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
+  function->setAttr("sectile.threads", builder.getI64IntegerAttr(threads));
+  function->setAttr("sectile.shared_bytes", builder.getI64IntegerAttr(kernel.getSharedBytes().value_or(0)));
+
+  // 3. The body.
+  Block *entry = function.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  prologueEnd = LLVM::ReturnOp::create(builder, code.loc, ValueRange());
+  builder.setInsertionPoint(prologueEnd);
+  parameters = entry->getArgument(0);
+  Value thread = code.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", code.i32Type(), {});
+  lane = code.bitAnd(thread, warpSize - 1);
+  warp = code.shiftRight(thread, llvm::Log2_64(warpSize));
+  unpackArguments();
+
+  // From here on the prologue is closed: it ends with an operation that does nothing, and goes at the end.
+  Operation *end = prologueEnd;
+  prologueEnd = code.i32(0).getDefiningOp();
+  builder.setInsertionPoint(end);
+  if (failed(lower(kernel.getBody().front())))
+    return failure();
+  return function.getOperation();
+}
+
+Value KernelLowering::word(int64_t index, Type type) {
+  return code.load(type, code.address(parameters, {}, index * 8), 8);
+}
+
+void KernelLowering::unpackArguments() {
+  int64_t index = 0;
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    auto type = dyn_cast<ViewType>(argument.getType());
+    if (!type) {
+      registers[argument] = {word(index++, argument.getType())};
+      continue;
+    }
+    auto fact = [&](StringRef name) { return kernel.getArgAttr(argument.getArgNumber(), name) != nullptr; };
+    ViewArgument &view = views[argument];
+    view.element = type.getElementType();
+    view.unitStride = fact("tile.unit_stride");
+    view.aligned = fact("tile.aligned16");
+    view.pointer = code.pointer(word(index++, code.i64Type()), globalSpace);
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      view.sizes.push_back(word(index++, code.i32Type()));
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      view.strides.push_back(word(index++, code.i64Type()));
+  }
+}
+
+/// Launches are one-dimensional: blocks are numbered x fastest, then y, then z.
+Value KernelLowering::program(int64_t axis) {
+  return once("program " + std::to_string(axis), [&] {
+    Value index = code.intrinsic("llvm.nvvm.read.ptx.sreg.ctaid.x", code.i32Type(), {});
+    for (int64_t i = 0; i < axis; ++i)
+      index = code.make<arith::DivUIOp>(index, word(words + i, code.i32Type()));
+    return axis < 2 ? code.make<arith::RemUIOp>(index, word(words + axis, code.i32Type())) : index;
+  });
+}
+
+Value KernelLowering::sharedAddress(int64_t offset) {
+  Value base =
+      once("shared", [&] { return code.make<LLVM::AddressOfOp>(code.pointerType(sharedSpace), sharedSymbol); });
+  return code.address(base, {}, offset);
+}
+
+Value KernelLowering::scratchOf(Operation *op) {
+  if (auto offset = op->getAttrOfType<IntegerAttr>(scratchAttribute))
+    return sharedAddress(offset.getInt());
+  op->emitError("needs scratch memory, which has no place yet: plan shared memory first");
+  return {};
+}
+
+LogicalResult KernelLowering::lower(Block &block) {
+  for (Operation &op : block)
+    if (failed(lower(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult KernelLowering::lower(Operation *op) {
+  code.loc = op->getLoc();
+  auto always = [&](auto statement) {
+    lower(statement);
+    return success();
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<SplatOp, IotaOp, CastOp, LoadOp, StoreOp, AtomicAddOp, CopyAsyncOp, StageOp, WriteOp, ReadOp>(always)
+      .Case<ExtractOp, BroadcastOp, ReshapeOp, TransposeOp, ConvertOp, ReduceOp, AllocOp, BlockDotOp, scf::ForOp,
+            scf::IfOp>([&](auto statement) { return lower(statement); })
+      .Case<scf::YieldOp, BlockReturnOp>([](auto) { return success(); }) // by whoever lowers the region
+      .Case([&](arith::ConstantOp constant) { return lowerConstant(constant); })
+      .Case([&](ProgramOp op) {
+        registers[op] = {program(op.getAxis())};
+        return success();
+      })
+      .Case([&](DimOp op) {
+        registers[op] = {views.find(op.getView())->second.sizes[op.getAxis()]};
+        return success();
+      })
+      .Case([&](CommitOp) {
+        if (options.hasCpAsync())
+          code.intrinsic("llvm.nvvm.cp.async.commit.group", {});
+        return success();
+      })
+      .Case([&](WaitOp op) {
+        if (options.hasCpAsync())
+          code.intrinsic("llvm.nvvm.cp.async.wait.group", {code.i32(op.getPending())});
+        return success();
+      })
+      .Case([&](BarrierOp) {
+        code.barrier();
+        return success();
+      })
+      .Default([&](Operation *op) -> LogicalResult {
+        if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+          return lowerElementwise(op);
+        return op->emitError("has no lowering to NVIDIA GPUs");
+      });
+}
