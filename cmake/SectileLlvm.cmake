@@ -30,16 +30,17 @@ endif()
 set(SECTILE_MLIR_LIBRARIES
     MLIRIR MLIRParser MLIRPass MLIRTransforms
     # dialects
-    MLIRArithDialect MLIRControlFlowDialect MLIRFuncDialect MLIRLLVMDialect MLIRMathDialect MLIRSCFDialect MLIRUBDialect
+    MLIRArithDialect MLIRControlFlowDialect MLIRFuncDialect MLIRLLVMDialect MLIRMathDialect MLIRNVVMDialect MLIRSCFDialect MLIRUBDialect
     MLIRVectorDialect
     MLIRArithTransforms
     # conversions down to the llvm dialect
     MLIRArithToLLVM MLIRControlFlowToLLVM MLIRFuncToLLVM MLIRMathToLLVM MLIRReconcileUnrealizedCasts
     MLIRSCFToControlFlow MLIRUBToLLVM MLIRVectorToLLVMPass
     # and from there to LLVM IR
-    MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation MLIRTargetLLVMIRExport)
+    MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation MLIRNVVMToLLVMIRTranslation
+    MLIRTargetLLVMIRExport)
 llvm_map_components_to_libnames(SECTILE_LLVM_LIBRARIES core support passes executionengine runtimedyld
-                                x86codegen x86desc x86info x86asmparser)
+                                x86codegen x86desc x86info x86asmparser nvptxcodegen nvptxdesc nvptxinfo)
 
 # Debian's static MLIR archives name libLLVM.so as a dependency: that would bring a second LLVM into the process, whose
 # passes are never initialized. Take it out of each.

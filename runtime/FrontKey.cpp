@@ -6,9 +6,10 @@
 
 using namespace sectile;
 
-static constexpr size_t headerWords = 4;
-static_assert(sizeof(Schedule) == 2 * sizeof(uint64_t) && std::has_unique_object_representations_v<Schedule>,
-              "a schedule fills two words without padding");
+static constexpr size_t scheduleWords = 3, headerWords = 2 + scheduleWords;
+static_assert(sizeof(Schedule) == scheduleWords * sizeof(uint64_t) &&
+                  std::has_unique_object_representations_v<Schedule>,
+              "a schedule fills its words without padding");
 
 FrontKey::Descriptor FrontKey::describe(const Argument &argument) {
   const auto *view = std::get_if<ArrayView>(&argument);
@@ -49,7 +50,11 @@ FrontKey::Descriptor FrontKey::argument(size_t index) const {
   return descriptor;
 }
 
-Schedule FrontKey::schedule() const { return std::bit_cast<Schedule>(std::array<uint64_t, 2>{words[2], words[3]}); }
+Schedule FrontKey::schedule() const {
+  std::array<uint64_t, scheduleWords> fields;
+  std::copy_n(words.begin() + 2, scheduleWords, fields.begin());
+  return std::bit_cast<Schedule>(fields);
+}
 
 std::vector<ArgumentFacts> FrontKey::facts() const {
   std::vector<ArgumentFacts> result(argumentCount());

@@ -46,8 +46,8 @@ private:
   Descriptor argument(size_t index) const;
   Schedule schedule() const;
 
-  // identity | argument count, config bytes | schedule (2) | descriptors, four a word | config, padded with zeros
-  llvm::SmallVector<uint64_t, 48> words;
+  // identity | argument count, config bytes | schedule (3) | descriptors, four a word | config, padded with zeros
+  llvm::SmallVector<uint64_t, 49> words;
   uint64_t hashed;
 };
 

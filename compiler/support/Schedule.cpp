@@ -16,10 +16,9 @@ struct Field {
 };
 } // namespace
 
-static constexpr Field fields[] = {{"blockM", &Schedule::blockM, 4096},
-                                   {"blockN", &Schedule::blockN, 4096},
-                                   {"threads", &Schedule::threads, 4096},
-                                   {"vectorWidth", &Schedule::vectorWidth, 16}};
+static constexpr Field fields[] = {{"blockM", &Schedule::blockM, 4096},   {"blockN", &Schedule::blockN, 4096},
+                                   {"warps", &Schedule::warps, 32},       {"stages", &Schedule::stages, 8},
+                                   {"threads", &Schedule::threads, 4096}, {"vectorWidth", &Schedule::vectorWidth, 16}};
 static_assert(sizeof(Schedule) == std::size(fields) * sizeof(int32_t), "the table lists every field");
 
 std::string sectile::toString(const Schedule &schedule) {

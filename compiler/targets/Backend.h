@@ -18,10 +18,12 @@ struct CompiledKernel {
 
 struct Backend {
   Target::Kind kind;
-  llvm::StringLiteral name;  ///< what Options::target begins with: "cpu"
-  llvm::StringLiteral legal; ///< for messages: how a target of this backend is written
-  /// Describes the target named `processor`, the text after "name:"; empty: the machine at hand.
-  llvm::Expected<Target> (*describe)(llvm::StringRef processor);
+  llvm::StringLiteral name;   ///< what Options::target begins with: "cpu"
+  llvm::StringLiteral legal;  ///< for messages: how a target of this backend is written
+  llvm::StringLiteral fields; ///< of a schedule, that it has: "blockM, blockN"; others are refused
+  /// Describes the target named `processor`, the text after "name:"; empty: the machine at hand. `toolkit` as for
+  /// resolveTarget().
+  llvm::Expected<Target> (*describe)(llvm::StringRef processor, llvm::StringRef toolkit);
   llvm::Expected<Schedule> (*complete)(const Schedule &schedule, const Target &target);
   /// Adds the dialects and interfaces that compile() creates operations of.
   void (*registerDialects)(mlir::DialectRegistry &registry);

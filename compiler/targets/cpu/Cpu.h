@@ -10,7 +10,7 @@
 namespace sectile::cpu {
 
 /// Describe.cpp. A device error says which feature this machine lacks.
-llvm::Expected<Target> describe(llvm::StringRef processor);
+llvm::Expected<Target> describe(llvm::StringRef processor, llvm::StringRef toolkit);
 llvm::Expected<Schedule> completeSchedule(const Schedule &schedule, const Target &target);
 
 /// Compile.cpp.

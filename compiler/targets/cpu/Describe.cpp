@@ -83,7 +83,7 @@ int64_t cacheBytes(int name, int64_t typical) {
 
 } // namespace
 
-llvm::Expected<Target> describe(llvm::StringRef processor) {
+llvm::Expected<Target> describe(llvm::StringRef processor, llvm::StringRef /*toolkit*/) {
   constexpr int64_t typicalL1 = 32 << 10, typicalL2 = 1 << 20;
   Target target;
   Features features;

@@ -7,7 +7,7 @@
 
 namespace sectile::interpreter {
 
-llvm::Expected<Target> describe(llvm::StringRef processor) {
+llvm::Expected<Target> describe(llvm::StringRef processor, llvm::StringRef /*toolkit*/) {
   if (!processor.empty())
     return userError(
         llvm::formatv("target 'interpret:{0}': the interpreter has no processor; legal: 'interpret'", processor));

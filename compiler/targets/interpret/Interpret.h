@@ -5,7 +5,7 @@
 
 namespace sectile::interpreter {
 
-llvm::Expected<Target> describe(llvm::StringRef processor);
+llvm::Expected<Target> describe(llvm::StringRef processor, llvm::StringRef toolkit);
 llvm::Expected<Schedule> completeSchedule(const Schedule &schedule, const Target &target);
 void registerDialects(mlir::DialectRegistry &registry);
 llvm::Expected<CompiledKernel> compile(mlir::OwningOpRef<mlir::ModuleOp> module, const Target &target,

@@ -1,0 +1,120 @@
+#include "compiler/ir/DiagnosticLog.h"
+#include "compiler/support/Diagnostic.h"
+#include "compiler/targets/nvptx/Nvptx.h"
+#include "compiler/targets/nvptx/Pipeline.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace sectile::nvptx {
+namespace {
+
+/// The part of the pipeline that ends in the stage `name`. What it refuses, such as an operation that this architecture
+/// has no instruction for, is told by its diagnostics.
+llvm::Error run(mlir::ModuleOp module, llvm::StringRef name, llvm::function_ref<void(mlir::OpPassManager &)> build) {
+  DiagnosticLog diagnostics(*module.getContext());
+  mlir::PassManager passes(module.getContext());
+  build(passes);
+  if (mlir::failed(passes.run(module)))
+    return internalError(llvm::formatv("lowering to the {0} stage failed:\n{1}", name, diagnostics.text()));
+  return llvm::Error::success();
+}
+
+/// What the llvm stage says of its kernel.
+struct KernelFunction {
+  std::string name;
+  Usage usage; ///< threads and shared memory
+};
+
+llvm::Expected<KernelFunction> kernelFunction(mlir::ModuleOp module) {
+  llvm::SmallVector<mlir::Operation *> kernels;
+  for (mlir::Operation &operation : *module.getBody()) // by names: the LLVM dialect's header is large
+    if (operation.getName().getStringRef() == "llvm.func" && operation.hasAttr("nvvm.kernel"))
+      kernels.push_back(&operation);
+  if (kernels.size() != 1)
+    return userError(
+        llvm::formatv("the llvm stage has {0} functions with nvvm.kernel, a kernel is exactly one", kernels.size()));
+  KernelFunction kernel{mlir::SymbolTable::getSymbolName(kernels.front()).str(), {}};
+  for (auto [name, member] :
+       {std::pair("sectile.threads", &Usage::threads), {"sectile.shared_bytes", &Usage::sharedBytes}}) {
+    auto attribute = kernels.front()->getAttrOfType<mlir::IntegerAttr>(name);
+    if (!attribute || attribute.getInt() < (member == &Usage::threads))
+      return userError(
+          llvm::formatv("the function @{0} of the llvm stage lacks the attribute {1} (an i64)", kernel.name, name));
+    kernel.usage.*member = attribute.getInt();
+  }
+  return kernel;
+}
+
+Resources resourcesOf(const Usage &usage, const Target &target) {
+  Resources resources{{"threads", usage.threads}, {"shared_bytes", usage.sharedBytes}};
+  if (usage.registers) // assembled
+    for (auto [name, value] : {std::pair("registers", usage.registers),
+                               {"spill_bytes", usage.stackBytes},
+                               {"code_bytes", usage.codeBytes},
+                               {"occupancy_blocks", occupancy(usage, target)}})
+      resources.emplace_back(name, value);
+  return resources;
+}
+
+} // namespace
+
+void registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<mlir::cf::ControlFlowDialect, mlir::math::MathDialect, mlir::ub::UBDialect>();
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
+}
+
+llvm::Expected<CompiledKernel> compile(mlir::OwningOpRef<mlir::ModuleOp> module, const Target &target,
+                                       const Schedule &schedule, StageRecorder &stages) {
+  const PipelineOptions options{target, schedule};
+
+  // 1. tile -> block -> llvm.
+  if (auto error = run(*module, "block", [&](auto &passes) { buildTileToBlock(passes, options); }))
+    return error;
+  if (auto error = stages.record("block", "block.mlir", module))
+    return error;
+  if (auto error = run(*module, "llvm", [&](auto &passes) { buildBlockToLlvm(passes, options); }))
+    return error;
+  if (auto error = stages.record("llvm", "llvm.mlir", module))
+    return error;
+  llvm::Expected<KernelFunction> kernel = kernelFunction(*module);
+  if (!kernel)
+    return kernel.takeError();
+  if (auto error = checkFits(kernel->usage, kernel->name, target, schedule))
+    return error;
+
+  // 2. llvm -> PTX.
+  llvm::Expected<std::string> emitted = emitPtx(*module, target);
+  if (!emitted)
+    return emitted.takeError();
+  const Stage &ptx = stages.record("ptx", "kernel.ptx", std::move(*emitted));
+  if (target.nvidia.assembler.kind == Target::Nvidia::Assembler::Kind::none)
+    return CompiledKernel{resourcesOf(kernel->usage, target), kernel->name};
+
+  // 3. PTX -> cubin.
+  llvm::Expected<std::string> assembled = assemble(ptx.text, target);
+  if (!assembled)
+    return assembled.takeError();
+  const Stage &cubin = stages.record("cubin", "kernel.cubin", std::move(*assembled));
+  llvm::Expected<Usage> usage = readCubin(cubin.text, kernel->name);
+  if (!usage)
+    return usage.takeError();
+  usage->threads = kernel->usage.threads;
+  usage->sharedBytes = kernel->usage.sharedBytes;
+  if (auto error = checkFits(*usage, kernel->name, target, schedule))
+    return error;
+  return CompiledKernel{resourcesOf(*usage, target), kernel->name};
+}
+
+} // namespace sectile::nvptx

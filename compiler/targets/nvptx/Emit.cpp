@@ -1,0 +1,139 @@
+// Code generation: MLIR's LLVM and NVVM dialects -> LLVM IR -> PTX.
+#include "compiler/ir/DiagnosticLog.h"
+#include "compiler/support/Diagnostic.h"
+#include "compiler/targets/nvptx/Nvptx.h"
+
+#include "mlir/Target/LLVMIR/Export.h"
+
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <mutex>
+
+namespace sectile::nvptx {
+namespace {
+
+constexpr llvm::StringLiteral tripleName = "nvptx64-nvidia-cuda";
+
+/// LLVM's NVPTX code generator, which registers itself with LLVM on first use.
+const llvm::Target &nvptxBackend() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  std::string error;
+  return *llvm::TargetRegistry::lookupTarget(llvm::Triple(tripleName), error);
+}
+
+/// LLVM reports through its context; an error there must not end the process.
+class CollectErrors : public llvm::DiagnosticHandler {
+public:
+  explicit CollectErrors(std::string &errors) : errors(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() == llvm::DS_Error) {
+      llvm::raw_string_ostream os(errors);
+      llvm::DiagnosticPrinterRawOStream printer(os);
+      info.print(printer);
+      os << '\n';
+    }
+    return true;
+  }
+
+private:
+  std::string &errors;
+};
+
+std::unique_ptr<llvm::TargetMachine> targetMachine(const Target &target) {
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast; // a * b + c may be one fma
+  options.MCOptions.ABIName = "shortptr";           // addresses of shared memory take one register, not two
+  const std::string features = "+ptx" + std::to_string(target.nvidia.ptxVersion);
+  return std::unique_ptr<llvm::TargetMachine>(
+      nvptxBackend().createTargetMachine(llvm::Triple(tripleName), target.processor, features, options, std::nullopt,
+                                         std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+/// What kernels promise, which MLIR cannot say or need not repeat on each operation.
+void annotate(llvm::Function &function) {
+  function.setDoesNotThrow();
+  // f32 results too small for a normal number are zero: exp2 and division need no scaling then.
+  function.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
+  for (llvm::Instruction &instruction : llvm::instructions(function)) {
+    if (llvm::isa<llvm::FPMathOperator>(instruction)) {
+      llvm::FastMathFlags flags = instruction.getFastMathFlags();
+      flags.setAllowContract();
+      flags.setAllowReciprocal();
+      flags.setApproxFunc();
+      instruction.setFastMathFlags(flags);
+    }
+    // Assembly may wait for other threads or exchange values with them: no optimization may move it into a branch that
+    // some of them do not take, or duplicate it.
+    if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm())
+      call->setConvergent();
+  }
+}
+
+/// LLVM's O3. What unrolls and vectorizes is left out: kernels come unrolled as far as their registers allow.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = tuning.LoopInterleaving = tuning.LoopVectorization = tuning.SLPVectorization = false;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager calls;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning); // with the target's own passes
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(calls);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, calls, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+} // namespace
+
+llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Target &target) {
+  // 1. To LLVM IR.
+  std::string errors;
+  llvm::LLVMContext context;
+  context.setDiagnosticHandler(std::make_unique<CollectErrors>(errors));
+  DiagnosticLog diagnostics(*module.getContext());
+  std::unique_ptr<llvm::Module> ir = mlir::translateModuleToLLVMIR(module, context, "kernel");
+  if (!ir)
+    return internalError("the llvm stage does not translate to LLVM IR:\n" + diagnostics.text());
+
+  // 2. For this architecture.
+  std::unique_ptr<llvm::TargetMachine> machine = targetMachine(target);
+  ir->setTargetTriple(machine->getTargetTriple());
+  ir->setDataLayout(machine->createDataLayout());
+  for (llvm::Function &function : *ir)
+    if (!function.isDeclaration())
+      annotate(function);
+  optimize(*ir, *machine);
+
+  // 3. To PTX.
+  llvm::SmallString<0> ptx;
+  llvm::raw_svector_ostream os(ptx);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile, /*DisableVerify=*/true))
+    return internalError("LLVM's NVPTX code generator cannot emit PTX");
+  passes.run(*ir);
+  if (!errors.empty())
+    return internalError("code generation for '" + target.name() + "' failed:\n" + errors);
+  return ptx.str().str();
+}
+
+} // namespace sectile::nvptx

@@ -1,0 +1,56 @@
+// NVIDIA GPUs as targets.
+//
+//   tile --(Pipeline.cpp)--> block --(Pipeline.cpp)--> llvm --(Emit.cpp)--> PTX --(Assemble.cpp)--> cubin
+//
+// "block" is the program of one thread block, "llvm" that of one of its threads, in the LLVM and NVVM dialects. Where
+// no assembler is found PTX is the last stage, which the driver assembles when it loads it.
+//
+// The kernel in "llvm" is one llvm.func with nvvm.kernel and nvvm.reqntid. Its only parameter is a struct by value: for
+// every parameter in order the 64-bit words of HostEntry, then the grid's x, y and z; launches are one-dimensional.
+#pragma once
+
+#include "compiler/targets/Backend.h"
+
+namespace sectile::nvptx {
+
+/// Describe.cpp.
+llvm::Expected<Target> describe(llvm::StringRef processor, llvm::StringRef toolkit);
+llvm::Expected<Schedule> completeSchedule(const Schedule &schedule, const Target &target);
+
+/// Compile.cpp.
+void registerDialects(mlir::DialectRegistry &registry);
+llvm::Expected<CompiledKernel> compile(mlir::OwningOpRef<mlir::ModuleOp> module, const Target &target,
+                                       const Schedule &schedule, StageRecorder &stages);
+
+/// Emit.cpp. Generates PTX from a module in the LLVM and NVVM dialects.
+llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Target &target);
+
+/// Toolkit.cpp. The assembler in a toolkit's folder; a user error when there is none. Of "": in the usual places, which
+/// are libnvJitLink.so where the loader looks, then in /usr/local/cuda, then ptxas on PATH and in /usr/local/cuda. Of
+/// "none": none.
+llvm::Expected<Target::Nvidia::Assembler> findAssembler(llvm::StringRef toolkit);
+/// "nvJitLink 13.0", "ptxas 13.0.88" or "driver": goes into cache keys.
+std::string assemblerName(const Target::Nvidia::Assembler &assembler);
+
+/// Assemble.cpp. Turns PTX into a cubin by the target's assembler. An internal error has the assembler's words; it is
+/// one as well when the assembler notes that it serialized what should overlap, or ignored a register budget (C75xx).
+llvm::Expected<std::string> assemble(llvm::StringRef ptx, const Target &target);
+
+/// What a kernel takes of a multiprocessor.
+struct Usage {
+  int64_t threads = 0;     ///< of a block
+  int64_t sharedBytes = 0; ///< of a block, static and dynamic
+  int64_t registers = 0;   ///< of a thread; 0: not known yet
+  int64_t stackBytes = 0;  ///< local memory of a thread: spilled registers, or arrays that did not become registers
+  int64_t codeBytes = 0;
+};
+
+/// Cubin.cpp. Reads what the assembler decided from the ELF file; threads stay 0. `entry` must be defined in it.
+llvm::Expected<Usage> readCubin(llvm::StringRef cubin, llvm::StringRef entry);
+
+/// Limits.cpp. Refuses what no launch on the target could take, with numbers; `schedule` says what to change.
+llvm::Error checkFits(const Usage &usage, llvm::StringRef entry, const Target &target, const Schedule &schedule);
+/// How many blocks a multiprocessor runs at a time.
+int64_t occupancy(const Usage &usage, const Target &target);
+
+} // namespace sectile::nvptx

@@ -1,0 +1,46 @@
+#include "compiler/targets/nvptx/Pipeline.h"
+
+#include "compiler/lower/Passes.h"
+#include "compiler/transforms/Passes.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace sectile::nvptx {
+
+void buildTileToBlock(mlir::OpPassManager &passes, const PipelineOptions &) {
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(createFuseAccumulator()); // before masks are guarded: a product and its sum are still side by side
+  passes.addPass(createGuardMasks());
+  passes.addPass(mlir::createCanonicalizerPass()); // drops masks that are constant and scalars that nobody compares
+  passes.addPass(mlir::createCSEPass());
+  passes.addPass(mlir::createLoopInvariantCodeMotionPass()); // what a loop reads each time is made once
+}
+
+void buildBlockToLlvm(mlir::OpPassManager &passes, const PipelineOptions &) {
+  passes.addPass(mlir::arith::createArithExpandOpsPass()); // floor and ceiling divisions of indices
+  passes.addPass(createExpandMath({}));
+  passes.addPass(createExpandConversions());       // after ExpandMath: what is rounded may be a function's value
+  passes.addPass(mlir::createCanonicalizerPass()); // casts to f8 and back by way of i8 fold
+  passes.addPass(mlir::createCSEPass());           // expansions share their constants
+  passes.addPass(mlir::createSCFToControlFlowPass());
+  passes.addPass(mlir::createConvertMathToLLVMPass());
+  passes.addPass(mlir::createArithToLLVMConversionPass());
+  passes.addPass(mlir::createUBToLLVMConversionPass());
+  passes.addPass(mlir::createConvertControlFlowToLLVMPass());
+  passes.addPass(mlir::createReconcileUnrealizedCastsPass()); // last: every cast between dialects cancels
+}
+
+void buildPipeline(mlir::OpPassManager &passes, const PipelineOptions &options) {
+  buildTileToBlock(passes, options);
+  buildBlockToLlvm(passes, options);
+}
+
+} // namespace sectile::nvptx
