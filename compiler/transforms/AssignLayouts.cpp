@@ -165,17 +165,24 @@ void Assignment::rewrite(DotOp dot) {
   dot.erase();
 }
 
+/// Transposes are left to the reads of staged operands. Everything else happens before an operand is staged, so that
+/// matrices are read from shared memory as they are multiplied.
 Value Assignment::operandOf(DotOp dot, Value operand, Type element, const Layout &layout) {
   RankedTensorType type = tensorType(operand);
-  if (type.getElementType() == element)
+  if (choice.isRecomputed(operand) && type.getElementType() == element)
     return get(operand, layout);
-  // Widened before it is converted: matrix operands are then staged, and read by ldmatrix, in the type that is
-  // multiplied.
-  const Layout own = choice.of(operand);
-  Value source = get(operand, own);
-  builder.setInsertionPointAfterValue(source);
-  Value wide = CastOp::create(builder, dot.getLoc(), withLayout(type.clone(element), own), source);
-  return get(wide, layout);
+  if (auto transpose = operand.getDefiningOp<TransposeOp>(); transpose && !hasLayout(operand)) {
+    Value source = operandOf(dot, transpose.getSource(), element, *sourceLayout(transpose, layout));
+    builder.setInsertionPointAfterValue(source);
+    return TransposeOp::create(builder, transpose.getLoc(), withLayout(type.clone(element), layout), source,
+                               transpose.getOrder());
+  }
+  Value source = get(operand, choice.of(operand));
+  if (type.getElementType() != element) {
+    builder.setInsertionPointAfterValue(source);
+    source = CastOp::create(builder, dot.getLoc(), tensorType(source).clone(element), source);
+  }
+  return get(source, layout);
 }
 
 Value Assignment::get(Value tensor, const Layout &layout) {

@@ -112,11 +112,12 @@ LayoutChoice::LayoutChoice(Operation *kernel, int64_t warps, int sm) : warps(war
   });
 
   // 3. The others, large ones first.
-  SmallVector<Value> others(anchored);
-  llvm::stable_sort(others, [](Value a, Value b) {
-    return cast<RankedTensorType>(a.getType()).getNumElements() > cast<RankedTensorType>(b.getType()).getNumElements();
-  });
-  for (Value value : others) {
+  SmallVector<std::pair<int64_t, size_t>> others; // less the number of elements, place in the program
+  for (auto [i, value] : llvm::enumerate(anchored))
+    others.emplace_back(-cast<RankedTensorType>(value.getType()).getNumElements(), i);
+  llvm::sort(others);
+  for (auto [size, i] : others) {
+    Value value = anchored[i];
     if (layouts.contains(classes.getLeaderValue(value.getAsOpaquePointer())))
       continue;
     std::optional<Layout> layout = fromOperands(value);

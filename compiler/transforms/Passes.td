@@ -44,4 +44,41 @@ def GuardMasks : Pass<"sectile-guard-masks"> {
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
+def PipelineLoads : Pass<"sectile-pipeline-loads"> {
+  let summary = "a loop's asynchronous copies run ahead, in rings";
+  let description = [{
+    In a loop whose copies have indices that depend on the induction variable alone, the copies of the next `stages - 1`
+    iterations are under way while one is computed. Each copy is a group of its own, so that one is waited for while
+    the others are still coming. Other copies stay as they are.
+  }];
+  let options = [Option<"stages", "stages", "int32_t", "2", "of a ring; 1: nothing runs ahead">];
+  let dependentDialects = ["::sectile::ir::BlockDialect", "::mlir::arith::ArithDialect"];
+}
+
+def PlanShared : Pass<"sectile-plan-shared"> {
+  let summary = "offsets in shared memory, by liveness";
+  let description = [{
+    Buffers (`offset` of block.alloc) and scratch memory (`block.scratch`) that do not live at the same time share
+    memory, with a barrier before a buffer that takes over. The kernel gets `shared_bytes`; one that needs more than
+    `limit` is refused with the sizes of all that it consists of.
+  }];
+  let options = [Option<"limit", "limit", "int64_t", "0", "bytes a block may have; 0: any number">];
+  let dependentDialects = ["::sectile::ir::BlockDialect"];
+}
+
+def StageOperands : Pass<"sectile-stage-operands"> {
+  let summary = "operands of matrix products go through shared memory";
+  let description = [{
+    A conversion to the layout of an operand becomes a buffer that is written, or filled by an asynchronous copy, and
+    read as fragments. Copies need a load of nothing but zeros outside of the view, of an input with `tile.unit_stride`
+    and `tile.aligned16`, in whole chunks of 16 bytes; other operands are loaded to registers and written, which
+    any strides and types allow. What is made outside of a loop is staged once.
+  }];
+  let options = [
+    Option<"asyncCopies", "async-copies", "bool", "true", "whether there is cp.async (from sm_80 on)">,
+    Option<"operandRegisters", "operand-registers", "int32_t", "32",
+           "an operand from outside of a loop that takes at most so many registers of a thread is read outside of it">];
+  let dependentDialects = ["::sectile::ir::BlockDialect"];
+}
+
 #endif // SECTILE_TRANSFORMS_PASSES_TD

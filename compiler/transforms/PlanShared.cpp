@@ -1,0 +1,163 @@
+// Where buffers and scratch memory lie in the block's shared memory.
+//
+//   1. Each gets an interval of the program in which it lives: from the first use of a buffer to the last, loops as a
+//      whole; the operation itself for scratch memory.
+//   2. The largest first, each goes to the lowest offset that is free of those that live at the same time.
+//   3. A buffer on top of another one's place begins with a barrier: threads may still read what was there. Scratch
+//      memory does by itself.
+#include "compiler/analysis/Scratch.h"
+#include "compiler/ir/Block.h"
+#include "compiler/transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace sectile {
+#define GEN_PASS_DEF_PLANSHARED
+#include "compiler/transforms/Passes.h.inc"
+} // namespace sectile
+
+using namespace mlir;
+using namespace sectile::ir;
+
+namespace {
+
+/// A buffer or scratch memory.
+struct Area {
+  Operation *op;
+  int64_t bytes;
+  int64_t from = 0, to = 0; ///< of the program, both inclusive
+  Operation *begin = nullptr;
+  int64_t offset = 0;
+
+  bool meets(const Area &other) const { return from <= other.to && other.from <= to; }
+  bool overlaps(const Area &other) const {
+    return offset < other.offset + other.bytes && other.offset < offset + bytes;
+  }
+};
+
+class Plan {
+public:
+  explicit Plan(BlockKernelOp kernel) : kernel(kernel) {}
+
+  /// Attributes and barriers into the IR; the bytes in all.
+  int64_t run();
+  ArrayRef<Area> inUse() const { return areas; }
+
+private:
+  void number();
+  void extend(Area &area, Block *home, Operation *user);
+  void collect();
+  void place();
+
+  BlockKernelOp kernel;
+  DenseMap<Operation *, std::pair<int64_t, int64_t>> spans; ///< numbers of an operation and the last one in it
+  SmallVector<Area> areas;
+};
+
+void Plan::number() {
+  int64_t next = 0;
+  kernel.walk([&](Operation *op, const WalkStage &stage) {
+    if (stage.isBeforeAllRegions())
+      spans[op].first = next++;
+    if (stage.isAfterAllRegions())
+      spans[op].second = next++;
+  });
+}
+
+/// An operation inside of a loop may run again: the loop as a whole uses the buffer.
+void Plan::extend(Area &area, Block *home, Operation *user) {
+  if (isa<StageOp>(user)) {
+    for (Operation *next : user->getUsers())
+      extend(area, home, next);
+    return;
+  }
+  Operation *outermost = home->findAncestorOpInBlock(*user);
+  auto [from, to] = spans.lookup(outermost);
+  if (!area.begin || from < area.from) {
+    area.from = from;
+    area.begin = outermost;
+  }
+  area.to = std::max(area.to, to);
+}
+
+void Plan::collect() {
+  kernel.walk([&](Operation *op) {
+    if (auto alloc = dyn_cast<AllocOp>(op)) {
+      Area area{op, alloc.getType().bytes()};
+      for (Operation *user : op->getUsers())
+        extend(area, op->getBlock(), user);
+      if (area.begin)
+        areas.push_back(area);
+    } else if (const int64_t bytes = sectile::scratchBytes(op)) {
+      auto [from, to] = spans.lookup(op);
+      areas.push_back({op, bytes, from, to, op});
+    }
+  });
+}
+
+void Plan::place() {
+  constexpr int64_t alignment = 128; // all banks
+  SmallVector<Area *> order, placed;
+  for (Area &area : areas)
+    order.push_back(&area);
+  llvm::sort(order, [](const Area *a, const Area *b) { return a->bytes != b->bytes ? a->bytes > b->bytes : a < b; });
+  for (Area *area : order) {
+    // Past each area in the way, until none is; offsets only grow.
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const Area *other : placed)
+        if (area->meets(*other) && area->overlaps(*other)) {
+          area->offset = static_cast<int64_t>(llvm::alignTo(other->offset + other->bytes, alignment));
+          moved = true;
+        }
+    }
+    placed.push_back(area);
+  }
+}
+
+int64_t Plan::run() {
+  number();
+  collect();
+  place();
+  OpBuilder builder(kernel.getContext());
+  int64_t total = 0;
+  for (Area &area : areas) {
+    total = std::max(total, area.offset + area.bytes);
+    IntegerAttr offset = builder.getI64IntegerAttr(area.offset);
+    auto alloc = dyn_cast<AllocOp>(area.op);
+    if (!alloc) {
+      area.op->setAttr(scratchAttribute, offset);
+      continue;
+    }
+    alloc.setOffsetAttr(offset);
+    if (llvm::any_of(areas, [&](Area &other) { return &other != &area && area.overlaps(other); })) {
+      builder.setInsertionPoint(area.begin);
+      BarrierOp::create(builder, alloc.getLoc());
+    }
+  }
+  kernel.setSharedBytesAttr(builder.getI64IntegerAttr(total));
+  return total;
+}
+
+struct PlanShared : sectile::impl::PlanSharedBase<PlanShared> {
+  using PlanSharedBase::PlanSharedBase;
+
+  void runOnOperation() override {
+    getOperation()->walk([&](BlockKernelOp kernel) {
+      Plan plan(kernel);
+      const int64_t bytes = plan.run();
+      if (limit == 0 || bytes <= limit)
+        return;
+      auto error = kernel.emitError() << "'" << kernel.getSymName() << "' needs " << bytes
+                                      << " bytes of shared memory, the target has " << limit
+                                      << ": smaller tiles, fewer stages or elements of fewer bits take less";
+      for (const Area &area : plan.inUse())
+        error.attachNote(area.op->getLoc()) << area.bytes << " bytes at " << area.offset << " for '"
+                                            << area.op->getName() << "' (" << area.op->getResult(0).getType() << ")";
+      signalPassFailure();
+    });
+  }
+};
+
+} // namespace

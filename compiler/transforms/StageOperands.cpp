@@ -1,0 +1,232 @@
+// Operands of matrix products go through shared memory.
+//
+//   1. For each operand: what it is a conversion of, maybe transposed. That tensor gets a buffer.
+//   2. The buffer is filled where the tensor is made: by an asynchronous copy when it is a load of whole 16-byte
+//      chunks that nothing else reads, else by a write.
+//   3. It is read just before the product; or, outside of the loop when the operand is made there and takes few
+//      registers. Before the first read all threads meet at a barrier.
+//   4. In a loop they also meet before the buffer is filled again, since others may still read it.
+#include "compiler/ir/Block.h"
+#include "compiler/ir/LayoutConversion.h"
+#include "compiler/transforms/Barriers.h"
+#include "compiler/transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace sectile {
+#define GEN_PASS_DEF_STAGEOPERANDS
+#include "compiler/transforms/Passes.h.inc"
+} // namespace sectile
+
+using namespace mlir;
+using namespace sectile::ir;
+
+namespace {
+
+/// An operand of a product, read from the buffer of a tensor.
+struct Use {
+  OpOperand *operand;
+  bool transposed; ///< against the buffer
+};
+
+/// The tensor behind an operand, through its transposes.
+std::pair<Value, bool> untransposed(Value operand) {
+  bool transposed = false;
+  while (auto transpose = operand.getDefiningOp<TransposeOp>()) {
+    transposed ^= !llvm::is_sorted(transpose.getOrder());
+    operand = transpose.getSource();
+  }
+  return {operand, transposed};
+}
+
+int64_t bytesOf(Type element) { return (element.getIntOrFloatBitWidth() + 7) / 8; }
+
+/// Whether a scalar is known to be a multiple of a number.
+bool isMultipleOf(Value scalar, int64_t number) {
+  APInt value;
+  if (matchPattern(scalar, m_ConstantInt(&value)))
+    return value.getSExtValue() % number == 0;
+  Operation *op = scalar.getDefiningOp();
+  if (isa_and_nonnull<arith::MulIOp>(op))
+    return isMultipleOf(op->getOperand(0), number) || isMultipleOf(op->getOperand(1), number);
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+    return isMultipleOf(op->getOperand(0), number) && isMultipleOf(op->getOperand(1), number);
+  return false;
+}
+
+/// Whether a load can become an asynchronous copy: of an array that the kernel only reads, in whole chunks, padded
+/// with zeros.
+bool isCopyable(LoadOp load) {
+  auto argument = cast<BlockArgument>(load.getView());
+  auto kernel = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  auto fact = [&](StringRef name) { return kernel.getArgAttr(argument.getArgNumber(), name); };
+  RankedTensorType type = load.getType();
+  const int64_t bytes = bytesOf(type.getElementType());
+  if (!fact("tile.unit_stride") || !fact("tile.aligned16") ||
+      fact("tile.access") != StringAttr::get(load.getContext(), "input"))
+    return false;
+  if (std::optional<TypedAttr> padding = load.getPadding())
+    if (auto number = dyn_cast<FloatAttr>(*padding); !number || !number.getValue().isPosZero())
+      return false;
+  return type.getRank() == 2 && type.getShape().back() * bytes % 16 == 0 &&
+         isMultipleOf(load.getIndices().back(), 16 / bytes);
+}
+
+/// How many groups are begun between one group and its wait in the same block; 0 when that depends on loops.
+int32_t groupsBetween(CommitOp commit, WaitOp wait) {
+  int32_t groups = 0;
+  for (Operation *op = commit->getNextNode(); op != wait; op = op->getNextNode()) {
+    if (op->getNumRegions() != 0)
+      return 0;
+    groups += isa<CommitOp>(op) ? 1 : 0;
+  }
+  return groups;
+}
+
+/// The operation of `block` that contains `op`, or is it.
+Operation *ancestorIn(Block *block, Operation *op) { return block->findAncestorOpInBlock(*op); }
+
+class Staging {
+public:
+  Staging(BlockKernelOp kernel, bool asyncCopies, int64_t operandRegisters)
+      : kernel(kernel), asyncCopies(asyncCopies), operandRegisters(operandRegisters), builder(kernel.getContext()) {}
+
+  void run();
+
+private:
+  void collect(BlockDotOp dot);
+  void stage(Value tensor, ArrayRef<Use> uses);
+  SharedType bufferType(RankedTensorType type, ArrayRef<Use> uses, bool isCopy);
+  Value readFor(Value tensor, Value buffer, const Use &use);
+
+  BlockKernelOp kernel;
+  bool asyncCopies;
+  int64_t operandRegisters;
+  OpBuilder builder;
+  llvm::MapVector<Value, SmallVector<Use>> staged;
+  SmallVector<std::pair<CommitOp, WaitOp>> groups; ///< and the first wait for each
+};
+
+void Staging::collect(BlockDotOp dot) {
+  for (OpOperand *operand : {&dot.getAMutable(), &dot.getBMutable()}) {
+    auto [tensor, transposed] = untransposed(operand->get());
+    if (dot.getKind() == DotKind::fma) {
+      staged[tensor].push_back({operand, transposed});
+      continue;
+    }
+    auto convert = tensor.getDefiningOp<ConvertOp>();
+    if (!convert)
+      continue;
+    const auto kind = sectile::ir::conversion(layoutOf(convert.getSource()), layoutOf(convert.getResult())).kind;
+    if (kind == Conversion::Kind::shared || kind == Conversion::Kind::shuffle)
+      staged[convert.getSource()].push_back({operand, transposed});
+  }
+}
+
+SharedType Staging::bufferType(RankedTensorType type, ArrayRef<Use> uses, bool isCopy) {
+  const int64_t bytes = bytesOf(type.getElementType()), rowBytes = type.getShape()[1] * bytes;
+  const int bits = static_cast<int>(8 * bytes);
+  Swizzle swizzle = Swizzle::forRows(rowBytes);
+  auto read = dyn_cast<RankedTensorType>(uses.front().operand->get().getType());
+  const bool isMma = cast<BlockDotOp>(uses.front().operand->getOwner()).getKind() == DotKind::mma;
+  const bool transposed = uses.front().transposed;
+  if (isMma && !isCopy && rowBytes % 16 == 0 && !matrixAccesses(layoutOf(read), bits, transposed ? 0 : 1)) {
+    const SharedAccess write{layoutOf(type), bits, false, vectorBytes(layoutOf(type), bits, false)};
+    swizzle = chooseSwizzle(rowBytes, write,
+                            {layoutOf(read), bits, transposed, vectorBytes(layoutOf(read), bits, transposed)});
+  }
+  return SharedType::get(type.getShape(), type.getElementType(), swizzle);
+}
+
+void Staging::stage(Value tensor, ArrayRef<Use> uses) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Block *home = tensor.getParentBlock(), *body = &kernel.getBody().front();
+  Location loc = tensor.getLoc();
+
+  // What reads the tensor otherwise than as one of these operands needs it in registers.
+  auto load = tensor.getDefiningOp<LoadOp>();
+  bool isCopy = load && asyncCopies && isCopyable(load);
+  SmallVector<Operation *> readers(tensor.getUsers());
+  llvm::SmallPtrSet<Operation *, 8> products;
+  for (const Use &use : uses)
+    products.insert(use.operand->getOwner());
+  while (!readers.empty()) {
+    Operation *reader = readers.pop_back_val();
+    if (isa<ConvertOp, TransposeOp>(reader))
+      readers.append(reader->user_begin(), reader->user_end());
+    else
+      isCopy &= products.contains(reader);
+  }
+
+  // 1. The buffer, outside of all loops.
+  builder.setInsertionPointToStart(body);
+  Value buffer = AllocOp::create(builder, loc, bufferType(type, uses, isCopy), IntegerAttr());
+
+  // 2. Filled.
+  builder.setInsertionPointAfterValue(tensor);
+  if (home != body)
+    BarrierOp::create(builder, loc);
+  CommitOp commit;
+  if (isCopy) {
+    CopyAsyncOp::create(builder, loc, load.getView(), load.getIndices(), buffer, Value());
+    commit = CommitOp::create(builder, loc);
+  } else {
+    WriteOp::create(builder, loc, tensor, buffer);
+  }
+
+  // 3. Read, behind a barrier before the first product.
+  Operation *first = nullptr;
+  for (const Use &use : uses) {
+    Operation *user = ancestorIn(home, use.operand->getOwner());
+    first = first && first->isBeforeInBlock(user) ? first : user;
+  }
+  builder.setInsertionPoint(first);
+  if (isCopy)
+    groups.emplace_back(commit, WaitOp::create(builder, loc, 0));
+  BarrierOp::create(builder, loc);
+  for (const Use &use : uses)
+    use.operand->set(readFor(tensor, buffer, use));
+}
+
+Value Staging::readFor(Value tensor, Value buffer, const Use &use) {
+  auto dot = cast<BlockDotOp>(use.operand->getOwner());
+  if (dot.getKind() == DotKind::fma) {
+    if (use.transposed && use.operand == &dot.getAMutable())
+      dot.setTransposedA(true);
+    else if (use.transposed)
+      dot.setTransposedB(true);
+    return buffer;
+  }
+  auto type = cast<RankedTensorType>(use.operand->get().getType());
+  const int64_t registers = layoutOf(type).registers() * bytesOf(type.getElementType()) / 4;
+  Operation *outside = ancestorIn(tensor.getParentBlock(), dot);
+  builder.setInsertionPoint(registers <= operandRegisters ? outside : dot);
+  return ReadOp::create(builder, dot.getLoc(), type, buffer, use.transposed);
+}
+
+void Staging::run() {
+  kernel.walk([&](BlockDotOp dot) { collect(dot); });
+  for (auto &[tensor, uses] : staged)
+    stage(tensor, uses);
+  for (auto [commit, wait] : groups)
+    wait.setPending(groupsBetween(commit, wait));
+  sectile::dropRedundantBarriers(kernel);
+}
+
+struct StageOperands : sectile::impl::StageOperandsBase<StageOperands> {
+  using StageOperandsBase::StageOperandsBase;
+
+  void runOnOperation() override {
+    getOperation()->walk([&](BlockKernelOp kernel) { Staging(kernel, asyncCopies, operandRegisters).run(); });
+    // Loads, conversions and transposes that nothing uses any more.
+    getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+      if (isa<LoadOp, ConvertOp, TransposeOp>(op) && op->use_empty())
+        op->erase();
+    });
+  }
+};
+
+} // namespace
