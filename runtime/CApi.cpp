@@ -241,13 +241,19 @@ static AttentionCall checked(sectile_session *session, const sectile_array *q, c
           parseSchedule(text(schedule))};
 }
 
-sectile_status sectile_attention_forward(sectile_session *session, const sectile_array *q, const sectile_array *k,
-                                         const sectile_array *v, const sectile_array *out, const sectile_array *lse,
-                                         const sectile_attention_options *options, const char *schedule,
-                                         sectile_error **error) {
+/// The stream of a call: null is the host's on a target of the host, the default one on a GPU.
+static Stream streamOf(const Session &session, void *handle) {
+  const bool host = session.target().rfind("nvptx:", 0) != 0;
+  return host && !handle ? Stream::host() : Stream::cuda(handle);
+}
+
+sectile_status sectile_attention_forward(sectile_session *session, void *stream, const sectile_array *q,
+                                         const sectile_array *k, const sectile_array *v, const sectile_array *out,
+                                         const sectile_array *lse, const sectile_attention_options *options,
+                                         const char *schedule, sectile_error **error) {
   return guarded(error, [&] {
     const AttentionCall c = checked(session, q, k, v, out, lse, options, schedule);
-    attentionForward(c.session, Stream::host(), c.q, c.k, c.v, c.out, c.lse, c.options, c.schedule);
+    attentionForward(c.session, streamOf(c.session, stream), c.q, c.k, c.v, c.out, c.lse, c.options, c.schedule);
   });
 }
 

@@ -11,9 +11,8 @@
 
 using namespace sectile;
 
-KernelProvider::KernelProvider(const Options &options, const Target &target, std::string lacking, Log &log)
-    : target(target), targetKey(target.key()), lacking(std::move(lacking)), log(log), disk(options.cache, log),
-      literals(log) {
+KernelProvider::KernelProvider(const Options &options, const Placement &placement, Log &log)
+    : placement(placement), log(log), disk(options.cache, log), literals(log) {
   if (!options.dump.empty())
     dump.emplace(options.dump, log);
   if (!options.overrides.empty())
@@ -27,6 +26,7 @@ struct KernelProvider::Request {
   Replacements replacements;
   std::string key;
   double traceMs;
+  const cuda::Device *device;
 };
 
 namespace {
@@ -76,10 +76,11 @@ private:
 
 KernelProvider::Result KernelProvider::load(const Request &request, History::Miss &how) {
   const Stopwatch watch;
-  std::optional<CacheEntry> entry = disk.load(request.key, targetKey);
+  std::optional<CacheEntry> entry = disk.load(request.key, placement.targetKey);
   if (!entry)
     return nullptr;
-  llvm::Expected<std::shared_ptr<LoadedKernel>> kernel = LoadedKernel::create(std::move(*entry), target.kind, lacking);
+  llvm::Expected<std::shared_ptr<LoadedKernel>> kernel =
+      LoadedKernel::create(std::move(*entry), placement, request.device);
   if (!kernel) {
     disk.warnDamaged(request.key, llvm::toString(kernel.takeError()));
     return nullptr;
@@ -96,8 +97,15 @@ KernelProvider::Result KernelProvider::compileAndStore(const Request &request, H
   const std::string &name = request.traced.name();
   // 1. Compile.
   CompilationSink sink(dump && dump->wants(name) ? &*dump : nullptr, name, request.key, request.replacements);
-  CacheEntry entry{buildId(), request.key,      name,
-                   targetKey, request.schedule, valueOrThrow(compile(request.traced, target, request.schedule, &sink))};
+  CacheEntry entry{buildId(),
+                   request.key,
+                   name,
+                   placement.targetKey,
+                   request.schedule,
+                   valueOrThrow(compile(request.traced, placement.target, request.schedule, &sink))};
+  if (placement.cuda)
+    if (const Stage *stage = cuda::assemble(entry, request.device ? *request.device : *placement.cuda->preferred))
+      sink.produced(*stage);
   if (std::string files = sink.unused(); !files.empty()) {
     auto stages = llvm::map_range(entry.artifact.stages, [](const Stage &stage) { return stage.file; });
     log.write(Log::warning, "kernel '" + name + "': override " + files + " replaces nothing; its stages are " +
@@ -105,7 +113,7 @@ KernelProvider::Result KernelProvider::compileAndStore(const Request &request, H
   }
   // 2. Make it runnable before it is stored: what does not load must not be found by others.
   CacheEntry copy = entry;
-  std::shared_ptr<LoadedKernel> kernel = valueOrThrow(LoadedKernel::create(std::move(copy), target.kind, lacking));
+  std::shared_ptr<LoadedKernel> kernel = valueOrThrow(LoadedKernel::create(std::move(copy), placement, request.device));
   how.source = LaunchRecord::Source::compiled;
   how.compileMs = request.traceMs + watch.ms();
   // 3. Store.
@@ -151,15 +159,16 @@ static TracedKernel traceFor(const Session::Instance &kernel, std::span<const Ar
 }
 
 KernelProvider::Provided KernelProvider::provide(const Session::Instance &kernel, std::span<const Argument> arguments,
-                                                 const Schedule &schedule, const FrontKey &frontKey) {
+                                                 const Schedule &schedule, const FrontKey &frontKey,
+                                                 const cuda::Device *device) {
   const Stopwatch watch;
   // 1. Trace, for a complete schedule and what the arguments guarantee.
-  const Schedule complete = valueOrThrow(completeSchedule(schedule, target));
-  Request request{traceFor(kernel, arguments, complete, frontKey.facts()), complete, {}, {}, 0};
+  const Schedule complete = valueOrThrow(completeSchedule(schedule, placement.target));
+  Request request{traceFor(kernel, arguments, complete, frontKey.facts()), complete, {}, {}, 0, device};
   // 2. Refuse before compiling what a launch would refuse.
   checkArguments(request.traced.name(), request.traced.parameters(), arguments);
   // 3. The content key, with the edited stages in it.
-  request.key = contentKey(request.traced, target, complete);
+  request.key = contentKey(request.traced, placement.target, complete);
   if (overrides)
     request.replacements = overrides->find(request.traced.name(), request.key);
   request.key = keyWith(request.replacements, request.key);

@@ -20,16 +20,17 @@ namespace sectile {
 
 class KernelProvider {
 public:
-  /// `lacking`: what this machine lacks to run code for `target`; empty when it can.
-  KernelProvider(const Options &options, const Target &target, std::string lacking, Log &log);
+  /// `placement` outlives this.
+  KernelProvider(const Options &options, const Placement &placement, Log &log);
 
   struct Provided {
     std::shared_ptr<const LoadedKernel> kernel;
     History::Miss how; ///< without the reason
   };
-  /// Throws the public errors; UserError when the arguments do not fit the kernel.
+  /// `device`: the GPU that the kernel is wanted on; null: the placement's. Throws the public errors; UserError when
+  /// the arguments do not fit the kernel.
   Provided provide(const Session::Instance &kernel, std::span<const Argument> arguments, const Schedule &schedule,
-                   const FrontKey &frontKey);
+                   const FrontKey &frontKey, const cuda::Device *device);
 
   const std::string &cacheLocation() const { return disk.location(); }
 
@@ -40,9 +41,7 @@ private:
   Result load(const Request &request, History::Miss &how);
   Result compileAndStore(const Request &request, History::Miss &how);
 
-  const Target target;
-  const std::string targetKey;
-  const std::string lacking;
+  const Placement &placement;
   Log &log;
   DiskCache disk;
   std::optional<StageDump> dump;

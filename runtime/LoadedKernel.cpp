@@ -12,34 +12,61 @@ using namespace sectile;
 
 LoadedKernel::~LoadedKernel() = default;
 
-llvm::Expected<std::shared_ptr<LoadedKernel>> LoadedKernel::create(CacheEntry entry, Target::Kind kind,
-                                                                   const std::string &lacking) {
+llvm::Expected<std::shared_ptr<LoadedKernel>> LoadedKernel::create(CacheEntry entry, const Placement &placement,
+                                                                   const cuda::Device *device) {
   std::shared_ptr<LoadedKernel> kernel(new LoadedKernel());
   kernel->entry = std::move(entry);
-  const Artifact &artifact = kernel->entry.artifact;
-  for (const auto &[name, value] : artifact.resources)
+  kernel->obstacle = placement.obstacle;
+  for (const auto &[name, value] : kernel->entry.artifact.resources)
     if (name == "scratch_bytes")
       kernel->scratchBytes = value;
-  kernel->lacking = lacking;
-  if (!lacking.empty())
-    return kernel;
-  if (kind == Target::Kind::interpret) {
+  if (placement.obstacle.empty())
+    if (llvm::Error error = kernel->load(placement, device))
+      return error;
+  return kernel;
+}
+
+llvm::Error LoadedKernel::load(const Placement &placement, const cuda::Device *device) {
+  const Artifact &artifact = entry.artifact;
+  if (placement.cuda)
+    return loadOnCuda(*placement.cuda, device ? *device : *placement.cuda->preferred);
+  if (placement.target.kind == Target::Kind::interpret) {
     try {
-      kernel->interpreted =
-          std::make_unique<TracedKernel>(TracedKernel::parse(artifact.binary(), artifact.stages.back().file));
+      interpreted = std::make_unique<TracedKernel>(TracedKernel::parse(artifact.binary(), artifact.stages.back().file));
     } catch (const UserError &e) {
       return userError(e.what());
     } catch (const std::exception &e) {
       return internalError(e.what());
     }
-    return kernel;
+    return llvm::Error::success();
   }
-  llvm::Expected<std::shared_ptr<HostCode>> code = HostCode::load(artifact.binary(), artifact.entry);
-  if (!code)
-    return code.takeError();
-  kernel->code = std::move(*code);
-  kernel->function = kernel->code->entry();
-  return kernel;
+  llvm::Expected<std::shared_ptr<HostCode>> loaded = HostCode::load(artifact.binary(), artifact.entry);
+  if (!loaded)
+    return loaded.takeError();
+  code = std::move(*loaded);
+  function = code->entry();
+  return llvm::Error::success();
+}
+
+llvm::Error LoadedKernel::loadOnCuda(const cuda::Machine &machine, const cuda::Device &device) {
+  llvm::Expected<std::unique_ptr<cuda::Kernel>> created = cuda::Kernel::create(machine.devices, entry);
+  if (!created)
+    return created.takeError();
+  cudaKernel = std::move(*created);
+  try {
+    // What the compiler does not know where it has no assembler, the driver does.
+    const cuda::Kernel::Code &code = cudaKernel->load(device);
+    Resources &resources = entry.artifact.resources;
+    for (auto [name, value] : {std::pair("registers", code.registers), std::pair("spill_bytes", code.spillBytes),
+                               std::pair("occupancy_blocks", code.blocksPerMultiprocessor)})
+      if (llvm::none_of(resources, [&](const auto &resource) { return resource.first == name; }))
+        resources.emplace_back(name, value);
+  } catch (const DeviceError &e) {
+    return deviceError(e.what());
+  } catch (const std::exception &e) {
+    return internalError(e.what());
+  }
+  return llvm::Error::success();
 }
 
 namespace {
@@ -87,8 +114,10 @@ void LoadedKernel::run(const int64_t *words, const Grid &grid, int threads, Thre
   else if (interpreted)
     runInterpreted(words, grid, threads, pool);
   else
-    throw DeviceError("kernel '" + entry.name + "' was compiled for " +
-                      entry.target.substr(0, entry.target.find(":+")) +
-                      ", and this machine cannot run it, as it lacks " + lacking +
-                      "; legal: the target cpu, or a processor without these");
+    refuseToRun();
+}
+
+void LoadedKernel::refuseToRun() const {
+  throw DeviceError("kernel '" + entry.name + "' was compiled for " + entry.target.substr(0, entry.target.find(":+")) +
+                    ", and this machine cannot run it, " + obstacle);
 }

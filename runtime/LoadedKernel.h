@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/CacheEntry.h"
+#include "runtime/Placement.h"
 #include "runtime/ScratchPool.h"
 #include "runtime/host/ThreadPool.h"
 
@@ -11,10 +12,10 @@ class HostCode;
 
 class LoadedKernel final : public Executable {
 public:
-  /// Loads the machine code, or parses the tile stage for the interpreter. `lacking` names what this machine lacks to
-  /// run it; unless it is empty, nothing is loaded and running is refused.
-  static llvm::Expected<std::shared_ptr<LoadedKernel>> create(CacheEntry entry, Target::Kind kind,
-                                                              const std::string &lacking);
+  /// Loads the machine code, on `device` when the placement has GPUs, or parses the tile stage for the interpreter.
+  /// Where the placement has an obstacle nothing is loaded, and running is refused.
+  static llvm::Expected<std::shared_ptr<LoadedKernel>> create(CacheEntry entry, const Placement &placement,
+                                                              const cuda::Device *device);
   ~LoadedKernel() override;
 
   const std::string &name() const override { return entry.name; }
@@ -26,20 +27,28 @@ public:
 
   const std::vector<Parameter> &parameters() const { return entry.artifact.parameters; }
 
-  /// Runs every program of the grid and returns when all have run. `words` as in HostEntry; at most `threads` threads.
+  /// On a target of the host: runs every program of the grid and returns when all have run. `words` as in HostEntry; at
+  /// most `threads` threads.
   void run(const int64_t *words, const Grid &grid, int threads, ThreadPool &pool, ScratchPool &scratch) const;
+
+  /// Where the placement has GPUs.
+  const cuda::Kernel &onCuda() const { return *cudaKernel; }
 
 private:
   LoadedKernel() = default;
+  llvm::Error load(const Placement &placement, const cuda::Device *device);
+  llvm::Error loadOnCuda(const cuda::Machine &machine, const cuda::Device &device);
+  [[noreturn]] void refuseToRun() const;
   void runHost(const int64_t *words, const Grid &grid, int threads, ThreadPool &pool, ScratchPool &scratch) const;
   void runInterpreted(const int64_t *words, const Grid &grid, int threads, ThreadPool &pool) const;
 
   CacheEntry entry;
-  std::string lacking;
+  std::string obstacle;
   int64_t scratchBytes = 0;
   std::shared_ptr<HostCode> code;            // cpu
   HostEntry function = nullptr;              // of `code`
   std::unique_ptr<TracedKernel> interpreted; // interpret
+  std::unique_ptr<cuda::Kernel> cudaKernel;  // nvptx
 };
 
 } // namespace sectile

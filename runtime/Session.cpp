@@ -1,14 +1,10 @@
 #include "sectile/Session.h"
 
-#include "compiler/support/Diagnostic.h"
 #include "runtime/Binding.h"
 #include "runtime/FrontTable.h"
 #include "runtime/KernelProvider.h"
 #include "sectile/Error.h"
 
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <chrono>
@@ -33,47 +29,33 @@ static const Options &checked(const Options &options) {
   return options;
 }
 
-static Target resolve(const std::string &name) {
-  const bool elsewhere = llvm::StringSwitch<bool>(llvm::StringRef(name).split(':').first)
-                             .Cases({"cuda", "hip", "nvptx", "amdgcn", "emulate"}, true)
-                             .Default(false);
-  if (elsewhere)
-    throw DeviceError("target '" + name + "' is not part of this build; it has cpu, cpu:<processor> and interpret");
-  return valueOrThrow(resolveTarget(name));
-}
-
-/// The features that code for `target` may use and the host lacks: "avx512f, mwaitx". Empty: it runs here.
-static std::string lackingHere(const Target &target, llvm::StringRef name) {
-  if (target.kind == Target::Kind::interpret || !name.contains(':'))
-    return "";
-  llvm::Expected<Target> host = resolveTarget("cpu");
-  if (!host) // such a machine can still compile for others
-    return llvm::toString(host.takeError());
-  llvm::StringSet<> present;
-  for (llvm::StringRef feature : llvm::split(host->features, ','))
-    present.insert(feature);
-  std::string lacking;
-  for (llvm::StringRef feature : llvm::split(target.features, ','))
-    if (feature.starts_with("+") && !present.contains(feature))
-      lacking += (lacking.empty() ? "" : ", ") + feature.drop_front().str();
-  return lacking;
-}
-
 //===-- session -------------------------------------------------------------------------------------------------===//
 
 class Session::Impl {
 public:
   explicit Impl(const Options &given)
-      : options(checked(given)), log(options), target(resolve(options.target)), targetKey(target.key()),
-        provider(options, target, lackingHere(target, options.target), log), pool(options.threads) {
-    log.write(Log::info, llvm::formatv("session on {0}, {1} threads, cache {2}", target.name(), pool.threads(),
-                                       provider.cacheLocation()));
+      : options(checked(given)), log(options), placement(placeSession(options)), provider(options, placement, log),
+        pool(placement.target.kind == Target::Kind::nvptx ? 1 : options.threads) {
+    std::string where = placement.target.name();
+    if (placement.cuda)
+      where += " on " + placement.cuda->preferred->text() + (placement.cuda->only ? "" : " and others of its kind");
+    else if (placement.target.kind != Target::Kind::nvptx)
+      where += ", " + std::to_string(pool.threads()) + " threads";
+    log.write(Log::info, "session on " + where + ", cache " + provider.cacheLocation() +
+                             (placement.reason.empty() ? "" : "; target not given: " + placement.reason));
   }
+
+  // Return what was launched.
+  const LoadedKernel &launchOnHost(const Instance &kernel, const Grid &grid, std::span<const Argument> arguments,
+                                   const Schedule &schedule);
+  const LoadedKernel &launchOnCuda(const Stream &stream, const Instance &kernel, const Grid &grid,
+                                   std::span<const Argument> arguments, const Schedule &schedule);
 
   /// Compiles, or finds what is not in the front table.
   [[gnu::noinline]] const LoadedKernel &make(const Instance &kernel, std::span<const Argument> arguments,
-                                             const Schedule &schedule, const FrontKey &key) {
-    KernelProvider::Provided provided = provider.provide(kernel, arguments, schedule, key);
+                                             const Schedule &schedule, const FrontKey &key,
+                                             const cuda::Device *device) {
+    KernelProvider::Provided provided = provider.provide(kernel, arguments, schedule, key, device);
     if (provided.how.source != LaunchRecord::Source::memory)
       provided.how.reason = front.whyMissing(key, kernel.name, provided.kernel->parameters());
     const LoadedKernel *made = front.insert(key, kernel.name, std::move(provided.kernel));
@@ -90,10 +72,15 @@ public:
     return schedule.threads > 0 ? schedule.threads : pool.threads();
   }
 
+  [[noreturn, gnu::cold, gnu::noinline]] void refuseStream(const Instance &kernel, const char *given,
+                                                           const char *legal) const {
+    throw UserError(std::string("kernel '") + kernel.name + "': the stream is " + given + ", the session is on " +
+                    placement.target.name() + "; legal: " + legal);
+  }
+
   const Options options;
   Log log;
-  const Target target;
-  const std::string targetKey;
+  const Placement placement;
   KernelProvider provider;
   FrontTable front;
   History history;
@@ -104,29 +91,74 @@ public:
 Session::Session(const Options &options) : impl(std::make_unique<Impl>(options)) {}
 Session::~Session() = default;
 
-void Session::launch(const Stream &, const Instance &kernel, const Grid &grid, std::span<const Argument> arguments,
-                     const Schedule &schedule) {
-  const bool logged = impl->log.enabled(Log::launches);
-  const auto start = logged ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+const LoadedKernel &Session::Impl::launchOnHost(const Instance &kernel, const Grid &grid,
+                                                std::span<const Argument> arguments, const Schedule &schedule) {
   // 1. Find the code.
   const bool any = checkGrid(kernel.name, grid);
-  const int threads = impl->threadsFor(kernel, schedule);
+  const int threads = threadsFor(kernel, schedule);
   const FrontKey key(kernel, arguments, schedule);
-  const LoadedKernel *found = impl->front.find(key, kernel.name);
-  const LoadedKernel &compiled = found ? *found : impl->make(kernel, arguments, schedule, key);
+  const LoadedKernel *found = front.find(key, kernel.name);
+  const LoadedKernel &compiled = found ? *found : make(kernel, arguments, schedule, key, nullptr);
   // 2. Check and pack.
   ArgumentWords words;
   bindArguments(compiled.name(), compiled.parameters(), arguments, words);
   // 3. Run.
-  impl->history.recordLaunch(&compiled, /*hit=*/found != nullptr);
+  history.recordLaunch(&compiled, /*hit=*/found != nullptr);
   if (any)
-    compiled.run(words.data(), grid, threads, impl->pool, impl->scratch);
+    compiled.run(words.data(), grid, threads, pool, scratch);
+  return compiled;
+}
+
+/// May be captured into a graph, as long as nothing has to be compiled or loaded.
+const LoadedKernel &Session::Impl::launchOnCuda(const Stream &stream, const Instance &kernel, const Grid &grid,
+                                                std::span<const Argument> arguments, const Schedule &schedule) {
+  if (!placement.cuda)
+    throw DeviceError(std::string("kernel '") + kernel.name + "' is for " + placement.target.name() +
+                      ", and this machine cannot run it, " + placement.obstacle);
+  // 1. Find the device and the code.
+  const bool any = checkGrid(kernel.name, grid);
+  const auto handle = static_cast<cuda::StreamHandle>(stream.handle());
+  const cuda::Device &device = cuda::deviceOf(*placement.cuda, kernel.name, handle, arguments);
+  const FrontKey key(kernel, arguments, schedule);
+  const LoadedKernel *found = front.find(key, kernel.name);
+  if (!found)
+    cuda::refuseDuringCapture(device, kernel.name, handle, "compiled");
+  const LoadedKernel &compiled = found ? *found : make(kernel, arguments, schedule, key, &device);
+  const cuda::Kernel::Code *code = compiled.onCuda().find(device);
+  if (!code) {
+    cuda::refuseDuringCapture(device, kernel.name, handle, "loaded on " + device.text());
+    code = &compiled.onCuda().load(device);
+  }
+  // 2. Check and pack.
+  ArgumentWords words;
+  bindArguments(compiled.name(), compiled.parameters(), arguments, words);
+  // 3. Queue.
+  if (any)
+    cuda::launch(compiled.onCuda(), *code, handle, grid, compiled.parameters(), arguments, words);
+  else
+    cuda::checkMemory(compiled.onCuda(), device, compiled.parameters(), arguments, words);
+  history.recordLaunch(&compiled, /*hit=*/found != nullptr);
+  return compiled;
+}
+
+void Session::launch(const Stream &stream, const Instance &kernel, const Grid &grid,
+                     std::span<const Argument> arguments, const Schedule &schedule) {
+  const bool logged = impl->log.enabled(Log::launches);
+  const auto start = logged ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+  const bool host = impl->placement.target.kind != Target::Kind::nvptx;
+  if (host != (stream.kind() == Stream::Kind::host))
+    host ? impl->refuseStream(kernel, "a CUDA stream", "Stream::host()")
+         : impl->refuseStream(kernel, "Stream::host()",
+                              "Stream::cuda(stream) with arrays in device memory, or a session of the target 'cpu'");
+  const LoadedKernel &launched = host ? impl->launchOnHost(kernel, grid, arguments, schedule)
+                                      : impl->launchOnCuda(stream, kernel, grid, arguments, schedule);
   if (logged)
     impl->log.write(
         Log::launches,
-        llvm::formatv("kernel '{0}': grid {1} x {2} x {3}, {4:f1} us, key {5}", compiled.name(), grid.x, grid.y, grid.z,
+        llvm::formatv("kernel '{0}': grid {1} x {2} x {3}, {4}{5:f1} us, key {6}", launched.name(), grid.x, grid.y,
+                      grid.z, host ? "" : "queued in ",
                       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count(),
-                      compiled.key()));
+                      launched.key()));
 }
 
 std::shared_ptr<const Executable> Session::prepare(const Instance &kernel, std::span<const Argument> arguments,
@@ -134,14 +166,14 @@ std::shared_ptr<const Executable> Session::prepare(const Instance &kernel, std::
   (void)impl->threadsFor(kernel, schedule);
   const FrontKey key(kernel, arguments, schedule);
   const LoadedKernel *found = impl->front.find(key, kernel.name);
-  const LoadedKernel &compiled = found ? *found : impl->make(kernel, arguments, schedule, key);
+  const LoadedKernel &compiled = found ? *found : impl->make(kernel, arguments, schedule, key, nullptr);
   checkArguments(compiled.name(), compiled.parameters(), arguments);
   if (found)
     impl->history.recordHit(found);
   return impl->front.share(key, kernel.name);
 }
 
-const std::string &Session::target() const { return impl->targetKey; }
+const std::string &Session::target() const { return impl->placement.targetKey; }
 const Options &Session::options() const { return impl->options; }
 int Session::threads() const { return impl->pool.threads(); }
 std::string Session::cacheLocation() const { return impl->provider.cacheLocation(); }

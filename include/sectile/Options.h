@@ -8,8 +8,10 @@ namespace sectile {
 
 /// Plain values; nothing else configures a session. Only fromEnvironment() reads the environment.
 struct Options {
-  /// "cpu" (the host's own processor), "cpu:<name>" (an LLVM processor name, for compiling only), "interpret".
-  /// Empty: the best one found.
+  /// "cpu" (the host's own processor), "cpu:<name>" (an LLVM processor name, for compiling only), "interpret", "cuda"
+  /// (the first NVIDIA GPU; launches follow their stream to others of its kind), "cuda:<n>" (only GPU n),
+  /// "nvptx:<architecture>" (code for "sm_80" …, on any GPU that runs it, or for compiling only).
+  /// Empty: "cuda" where there is such a GPU, else "cpu".
   std::string target;
   /// 0: recorded result, else shipped table, else heuristic; 1: tune on a miss; 2: tune anew.
   enum class Autotune { off, on, force } autotune = Autotune::off;
@@ -26,6 +28,10 @@ struct Options {
   std::function<void(int level, const std::string &line)> log;
   /// Host threads that share a grid; 0: as many as the process may run on.
   int threads = 0;
+  /// The NVIDIA driver's library; empty: libcuda.so.1, as the system finds it.
+  std::string cudaDriver;
+  /// The folder of a CUDA toolkit, where assemblers of code for NVIDIA GPUs are looked for first; empty: usual places.
+  std::string toolkit;
 
   /// SECTILE_TARGET, SECTILE_AUTOTUNE, SECTILE_CACHE, SECTILE_DUMP, SECTILE_OVERRIDE, SECTILE_LOG. A malformed value,
   /// or a variable that begins with SECTILE_ and is not one of these, throws UserError naming it and what is legal.

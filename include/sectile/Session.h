@@ -34,7 +34,7 @@ struct Grid {
 /// One launch argument: an array, or a number for a Trace::scalar of the same type.
 using Argument = std::variant<ArrayView, float, int32_t>;
 
-/// One named form of a kernel on its way to the machine: "tile", "vector", "llvm", "object" …
+/// One named form of a kernel on its way to the machine: "tile", "vector", "llvm", "object", "ptx", "cubin" …
 struct Stage {
   std::string name;
   std::string file; ///< its file name in dumps and overrides, such as "tile.mlir"
@@ -56,13 +56,24 @@ public:
   virtual const Resources &resources() const = 0;
 };
 
-/// Where launches are queued. A host stream runs each launch before the call returns.
+/// Where launches are queued: of the kind that the session's target needs, or the launch is refused.
 class Stream {
 public:
-  static Stream host() { return Stream(); }
+  /// Of the host's processor: a launch has run when the call returns.
+  static Stream host() { return Stream(Kind::host, nullptr); }
+  /// The caller's CUstream or cudaStream_t; null is the default stream. A launch runs on the stream's device, after
+  /// what is in the stream already; the call returns at once. A launch whose kernel was launched or prepared before may
+  /// be captured into a graph.
+  static Stream cuda(void *stream) { return Stream(Kind::cuda, stream); }
+
+  enum class Kind : uint8_t { host, cuda };
+  Kind kind() const { return streamKind; }
+  void *handle() const { return streamHandle; }
 
 private:
-  Stream() = default;
+  Stream(Kind kind, void *handle) : streamKind(kind), streamHandle(handle) {}
+  Kind streamKind;
+  void *streamHandle;
 };
 
 /// One line of a session's history.
@@ -81,7 +92,9 @@ struct CacheCounters {
   uint64_t memoryHits = 0, diskHits = 0, compilations = 0, launches = 0;
 };
 
-/// A device with options, caches and a history. Safe to use from many threads; two sessions share nothing mutable.
+/// A target with options, caches and a history. Safe to use from many threads; two sessions share nothing mutable. It
+/// owns the code of its kernels: on a GPU it must outlive the launches in flight and the graphs they were captured in,
+/// unless the caller keeps their executables.
 class Session {
 public:
   /// Throws UserError for a malformed option, DeviceError when the target is not there.
@@ -116,7 +129,7 @@ public:
     return prepare(kernel, config, std::span<const Argument>(arguments.begin(), arguments.size()), schedule);
   }
 
-  const std::string &target() const; ///< the full target, such as "cpu:znver5+avx512f…"
+  const std::string &target() const; ///< the full target, such as "cpu:znver5:+avx512f…" or "nvptx:sm_90a:…"
   const Options &options() const;
   int threads() const;
   /// "memory", or the directory in use.

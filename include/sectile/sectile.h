@@ -9,7 +9,7 @@
  *   sectile_array q = {q_data, SECTILE_F32, 4, {batch, seqlen, heads, dim},
  *                      {seqlen * heads * dim, heads * dim, dim, 1}};
  *   ... k, v, out likewise ...
- *   if (sectile_attention_forward(session, &q, &k, &v, &out, NULL, NULL, NULL, &error) != SECTILE_OK)
+ *   if (sectile_attention_forward(session, NULL, &q, &k, &v, &out, NULL, NULL, NULL, &error) != SECTILE_OK)
  *     ... as above ...
  *   sectile_session_free(session);
  *
@@ -85,7 +85,7 @@ typedef struct sectile_session sectile_session;
 /* As sectile::Options (Options.h says what is legal). Null strings count as empty. */
 typedef struct sectile_options {
   size_t struct_size;
-  const char *target;    /* "cpu", "cpu:<processor>", "interpret"; empty: the best one found */
+  const char *target;    /* "cpu", "interpret", "cuda", "cuda:<n>", "nvptx:<architecture>"...; empty: the best one */
   const char *cache;     /* a directory, "off", or empty: the user's cache directory */
   const char *dump;      /* directory[:kernel-glob] for every stage; empty: none */
   const char *overrides; /* a directory of edited stages; empty: none */
@@ -162,12 +162,15 @@ typedef struct sectile_attention_options {
 
 SECTILE_API void sectile_attention_options_init(sectile_attention_options *options);
 
-/* out = softmax(mask(scale q k^T)) v on the host, complete when the call returns.
+/* out = softmax(mask(scale q k^T)) v.
+ *   stream: on a target of the host null; the result is complete when the call returns. On an NVIDIA GPU the caller's
+ *           CUstream or cudaStream_t (null: the default stream), in which the work is queued; the arrays are in memory
+ *           that the stream's device reaches
  *   q, k, v, out: (batch, seqlen, heads, headDim), f32, f16 or bf16, any strides
  *   lse: f32, (batch, heads, seqlenQ), or null
  *   options: null for the defaults
  *   schedule: "blockM=64,blockN=128", or null for the target's choice */
-SECTILE_API sectile_status sectile_attention_forward(sectile_session *session, const sectile_array *q,
+SECTILE_API sectile_status sectile_attention_forward(sectile_session *session, void *stream, const sectile_array *q,
                                                      const sectile_array *k, const sectile_array *v,
                                                      const sectile_array *out, const sectile_array *lse,
                                                      const sectile_attention_options *options, const char *schedule,

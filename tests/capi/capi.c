@@ -18,7 +18,7 @@ int main(void) {
   sectile_session *session;
   sectile_error *error = NULL;
   if (sectile_session_create_from_environment(&session, &error) != SECTILE_OK ||
-      sectile_attention_forward(session, &qArray, &kArray, &vArray, &outArray, NULL, NULL, NULL, &error) !=
+      sectile_attention_forward(session, NULL, &qArray, &kArray, &vArray, &outArray, NULL, NULL, NULL, &error) !=
           SECTILE_OK) {
     fprintf(stderr, "%s\n", sectile_error_message(error));
     sectile_error_free(error);

@@ -144,8 +144,8 @@ class CApi(unittest.TestCase):
             setattr(options, name, value)
         return options
 
-    def forward(self, q, k, v, out, lse=None, options=None, schedule=None):
-        call("attention_forward", self.session, c.byref(q.array), c.byref(k.array), c.byref(v.array),
+    def forward(self, q, k, v, out, lse=None, options=None, schedule=None, stream=None):
+        call("attention_forward", self.session, stream, c.byref(q.array), c.byref(k.array), c.byref(v.array),
              c.byref(out.array), c.byref(lse.array) if lse else None, c.byref(options) if options else None, schedule)
 
     def counters(self):
@@ -238,14 +238,15 @@ class CApi(unittest.TestCase):
         self.refused(USER_ERROR, ["struct_size", "9999"], self.forward, q, q, q, out,
                      options=self.options(struct_size=9999))
         self.refused(USER_ERROR, ["softcap"], self.forward, q, q, q, out, options=self.options(softcap=-1.0))
+        self.refused(USER_ERROR, ["CUDA stream", TARGET], self.forward, q, q, q, out, stream=c.c_void_p(64))
         q.array.rank = 7
         self.refused(USER_ERROR, ["'q'", "rank 7"], self.forward, q, bad, bad, out)
         q.array.rank, q.array.type = 4, 99
         self.refused(USER_ERROR, ["'q'", "type 99"], self.forward, q, bad, bad, out)
         self.refused(USER_ERROR, ["'q'", "null"], call, "attention_forward", self.session, None, None, None, None, None,
-                     None, None)
+                     None, None, None)
         self.refused(USER_ERROR, ["toaster"], self.create, target=b"toaster", cache=b"off")
-        self.refused(DEVICE_ERROR, ["cuda:0", "interpret"], self.create, target=b"cuda:0", cache=b"off")
+        self.refused(DEVICE_ERROR, ["cuda:99"], self.create, target=b"cuda:99", cache=b"off")
         self.refused(USER_ERROR, ["autotune"], self.create, target=b"interpret", cache=b"off", autotune=1)
         self.refused(USER_ERROR, ["autotune"], self.create, target=b"interpret", cache=b"off", autotune=5)
         self.assertEqual(list(out.memory), [7.0] * 8)
