@@ -162,7 +162,8 @@ LaneCode::Values LaneCode::choose(Value condition, TypeRange types, Yielding the
   for (auto [block, body] : {std::pair(branch.thenBlock(), then), std::pair(branch.elseBlock(), otherwise)}) {
     builder.setInsertionPointToStart(block);
     Values yields = body();
-    scf::YieldOp::create(builder, loc, yields);
+    if (!types.empty()) // else it was made with its terminator
+      scf::YieldOp::create(builder, loc, yields);
   }
   return Values(branch.getResults());
 }
