@@ -121,19 +121,22 @@ int64_t bankConflicts(const Swizzle &swizzle, const SharedAccess &access) {
 
 Swizzle chooseSwizzle(int64_t rowBytes, const SharedAccess &write, const SharedAccess &read) {
   const auto vector = [](const SharedAccess &access) { return access.bytes == 0 ? int64_t{16} : access.bytes; };
-  const int64_t unit = std::max({vector(write), vector(read), bankBytes});
+  const int64_t shortest = std::max({vector(write), vector(read), bankBytes});
 
   Swizzle best = Swizzle::plain(rowBytes);
   int64_t fewest = bankConflicts(best, write) + bankConflicts(best, read);
-  for (int64_t span = 2; span * unit <= banks * bankBytes && rowBytes % (span * unit) == 0; span *= 2)
-    for (int64_t step = 1; step != 32; step *= 2) {
-      const Swizzle candidate{rowBytes, step, span, unit};
-      const int64_t conflicts = bankConflicts(candidate, write) + bankConflicts(candidate, read);
-      if (conflicts < fewest) {
-        best = candidate;
-        fewest = conflicts;
+  for (int64_t span = 2; span * shortest <= banks * bankBytes; span *= 2)
+    for (int64_t step = 1; step != 32; step *= 2)
+      for (int64_t unit = 16; unit >= shortest; unit /= 2) {
+        const Swizzle candidate{rowBytes, step, span, unit};
+        if (fewest == 0 || candidate.verify())
+          continue;
+        const int64_t conflicts = bankConflicts(candidate, write) + bankConflicts(candidate, read);
+        if (conflicts < fewest) {
+          best = candidate;
+          fewest = conflicts;
+        }
       }
-    }
   return best;
 }
 

@@ -62,7 +62,7 @@ int64_t bankConflicts(llvm::ArrayRef<int64_t> offsets, int64_t bytes);
 int64_t bankConflicts(const Swizzle &swizzle, const SharedAccess &access);
 
 /// Of all swizzles of rows with so many bytes the one with the fewest conflicts in both accesses together; the chunks
-/// are as long as the longest vector of either. The simplest one when several are equal.
+/// are not shorter than the longest vector of either. The simplest one when several are equal.
 Swizzle chooseSwizzle(int64_t rowBytes, const SharedAccess &write, const SharedAccess &read);
 
 } // namespace sectile::ir
