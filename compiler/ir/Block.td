@@ -13,7 +13,7 @@
 //   load, iota, splat, constant           any
 //   store, atomic_add                     any; of several holders of an element one writes
 //
-// Scratch memory: see compiler/analysis/Scratch.h. sectile-check-block verifies the table.
+// Scratch memory: see compiler/analysis/Scratch.h. sectile-check-layouts verifies the table.
 #ifndef SECTILE_IR_BLOCK_TD
 #define SECTILE_IR_BLOCK_TD
 

@@ -228,8 +228,9 @@ struct AssignLayouts : sectile::impl::AssignLayoutsBase<AssignLayouts> {
   using AssignLayoutsBase::AssignLayoutsBase;
 
   void runOnOperation() override {
-    if (warps < 1 || warps > 32 || !llvm::isPowerOf2_32(static_cast<uint32_t>(warps))) {
-      getOperation()->emitError("a kernel runs in 1, 2, 4, 8, 16 or 32 warps, got ") << warps;
+    const int32_t count = warps;
+    if (count < 1 || count > 32 || !llvm::isPowerOf2_32(static_cast<uint32_t>(count))) {
+      getOperation()->emitError("a kernel runs in 1, 2, 4, 8, 16 or 32 warps, got ") << count;
       return signalPassFailure();
     }
     SmallVector<KernelOp> kernels;

@@ -21,6 +21,23 @@ def AssignLayouts : Pass<"sectile-assign-layouts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::sectile::ir::BlockDialect"];
 }
 
+def CheckLayouts : Pass<"sectile-check-layouts"> {
+  let summary = "layouts of operands and results agree";
+  let description = [{
+    The table at the head of Block.td, which no operation can verify by itself as long as tile operations do not know of
+    layouts. Changes nothing.
+  }];
+}
+
+def CheckShared : Pass<"sectile-check-shared"> {
+  let summary = "nobody reads shared memory too early or overwrites it too early";
+  let description = [{
+    Finds reads of a copy without a wait for its group, or of anything without a barrier after it was stored, and buffers
+    that are filled again before a barrier has come after their readers; each with both operations. Follows slots of
+    rings as far as they are constants around a loop; what cannot be decided passes. Changes nothing.
+  }];
+}
+
 def FuseAccumulator : Pass<"sectile-fuse-accumulator"> {
   let summary = "x + dot(a, b, 0) becomes dot(a, b, x)";
   let description = [{

@@ -131,7 +131,10 @@ int64_t Plan::run() {
       continue;
     }
     alloc.setOffsetAttr(offset);
-    if (llvm::any_of(areas, [&](Area &other) { return &other != &area && area.overlaps(other); })) {
+    const bool isNested = !isa<BlockKernelOp>(alloc->getParentOp()); // what comes later is earlier in the next pass
+    if (llvm::any_of(areas, [&](Area &other) {
+          return &other != &area && area.overlaps(other) && (isNested || other.to < area.from);
+        })) {
       builder.setInsertionPoint(area.begin);
       BarrierOp::create(builder, alloc.getLoc());
     }
@@ -147,10 +150,11 @@ struct PlanShared : sectile::impl::PlanSharedBase<PlanShared> {
     getOperation()->walk([&](BlockKernelOp kernel) {
       Plan plan(kernel);
       const int64_t bytes = plan.run();
-      if (limit == 0 || bytes <= limit)
+      const int64_t most = limit;
+      if (most == 0 || bytes <= most)
         return;
       auto error = kernel.emitError() << "'" << kernel.getSymName() << "' needs " << bytes
-                                      << " bytes of shared memory, the target has " << limit
+                                      << " bytes of shared memory, the target has " << most
                                       << ": smaller tiles, fewer stages or elements of fewer bits take less";
       for (const Area &area : plan.inUse())
         error.attachNote(area.op->getLoc()) << area.bytes << " bytes at " << area.offset << " for '"

@@ -213,7 +213,6 @@ void Staging::run() {
     stage(tensor, uses);
   for (auto [commit, wait] : groups)
     wait.setPending(groupsBetween(commit, wait));
-  sectile::dropRedundantBarriers(kernel);
 }
 
 struct StageOperands : sectile::impl::StageOperandsBase<StageOperands> {
@@ -226,6 +225,7 @@ struct StageOperands : sectile::impl::StageOperandsBase<StageOperands> {
       if (isa<LoadOp, ConvertOp, TransposeOp>(op) && op->use_empty())
         op->erase();
     });
+    sectile::dropRedundantBarriers(getOperation());
   }
 };
 
