@@ -187,6 +187,7 @@ TEST_CASE("dot of every pair of float types", "[compute]") {
     for (const Type b : floatTypes) {
       checkDot(a, b, 16, 32, 16);
       checkDot(a, b, 7, 17, 5);
+      checkDot(a, b, 128, 40, 48); // large enough for a matrix unit that multiplies pieces of wider operands
     }
 }
 
@@ -273,19 +274,26 @@ TEST_CASE("operands of dot that are cast are rounded, and saturate", "[compute]"
 }
 
 TEST_CASE("dot passes NaN and infinity on, into their row and column only", "[compute]") {
-  Tensor a = generate({16, 16}, [](const Shape &at) { return at[0] + 1.0; });
-  Tensor b = generate({16, 16}, [](const Shape &at) { return at[1] + 1.0; });
-  a.values[3 * 16 + 2] = std::nan("");
-  b.values[5 * 16 + 7] = infinity;
-  const Buffer x = slotsOf(Type::f32, {a}), y = slotsOf(Type::f32, {b});
-  Slots out(Type::f32, 1, Shape{16, 16});
-  run(
-      [](Trace &t) {
-        const tile::View xs = t.input("x", Type::f32, 4), ys = t.input("y", Type::f32, 4);
-        t.output("out", Type::f32, 4)
-            .store({0, 0, 0, 0}, dot(xs.load({0, 0, 0, 0}, {16, 16}), ys.load({0, 0, 0, 0}, {16, 16})));
-      },
-      {x.view(), y.view(), out.view()});
-  const Product product = multiply(a, b, nullptr);
-  out.checkWithin(0, "dot", product.exact, product.bound);
+  for (const auto &[type, m, n] : {std::tuple<Type, int64_t, int64_t>{Type::f32, 16, 16},
+                                   {Type::f32, 128, 32},
+                                   {Type::f16, 128, 32},
+                                   {Type::bf16, 128, 32}}) {
+    constexpr int64_t k = 32;
+    Tensor a = generate({m, k}, [](const Shape &at) { return at[0] % 16 + 1.0; });
+    Tensor b = generate({k, n}, [](const Shape &at) { return at[1] % 16 + 1.0; });
+    a.values[3 * k + 2] = std::nan("");
+    a.values[9 * k + 2] = -infinity;
+    b.values[5 * n + 7] = infinity;
+    const Buffer x = slotsOf(type, {a}), y = slotsOf(type, {b});
+    Slots out(Type::f32, 1, Shape{m, n});
+    run(
+        [&, type = type, m = m, n = n](Trace &t) {
+          const tile::View xs = t.input("x", type, 4), ys = t.input("y", type, 4);
+          t.output("out", Type::f32, 4)
+              .store({0, 0, 0, 0}, dot(xs.load({0, 0, 0, 0}, {m, k}), ys.load({0, 0, 0, 0}, {k, n})));
+        },
+        {x.view(), y.view(), out.view()});
+    const Product product = multiply(a, b, nullptr);
+    out.checkWithin(0, "dot", product.exact, product.bound);
+  }
 }

@@ -16,7 +16,7 @@ import statistics
 import sys
 import time
 
-TYPES = {"f32": 0, "bf16": 2}
+TYPES = {"f32": 0, "f16": 1, "bf16": 2}
 
 
 class Array(ctypes.Structure):
@@ -99,15 +99,23 @@ def measure(contenders, rounds, seconds):
     return [statistics.median(t) for t in times]
 
 
+def restrict(processors):
+    """Every thread of this process, and those it will start, run on these processors only."""
+    for thread in os.listdir("/proc/self/task"):
+        os.sched_setaffinity(int(thread), processors)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", help="libsectile.so of a release build")
     parser.add_argument("--threads", type=int, nargs="+", default=[2, 16])
     parser.add_argument("--dims", type=int, nargs="+", default=[64, 128])
     parser.add_argument("--seqlens", type=int, nargs="+", default=[1024, 4096])
-    parser.add_argument("--dtypes", nargs="+", choices=TYPES, default=list(TYPES))
+    parser.add_argument("--dtypes", nargs="+", choices=TYPES, default=["f32", "bf16"])
     parser.add_argument("--heads", type=int, default=8)
     parser.add_argument("--schedules", nargs="+", default=[""], help="one column each; default: the library's choice")
+    parser.add_argument("--processors", type=int, nargs="+",
+                        help="n threads of either contender share the first n of these; default: all, moved freely")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=0.5, help="timed, a contender and row")
     parser.add_argument("--out", help="also write the table as Markdown")
@@ -129,11 +137,13 @@ def main():
     torch.manual_seed(0)
     for dtype in options.dtypes:
         for threads in options.threads:
+            if options.processors:
+                restrict(options.processors[:threads])
             torch.set_num_threads(threads)
             session = Sectile(options.library, threads)
             for dim in options.dims:
                 for seqlen in options.seqlens:
-                    kind = {"f32": torch.float32, "bf16": torch.bfloat16}[dtype]
+                    kind = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[dtype]
                     q, k, v = (torch.randn(1, seqlen, options.heads, dim).to(kind) for _ in range(3))
                     out = torch.empty_like(q)
                     for causal in (False, True):

@@ -37,6 +37,12 @@ Index Code::dividedBy(Index a, int64_t divisor) {
   return Index(Value(arith::DivUIOp::create(builder, loc, value(a), i64(divisor))));
 }
 
+Index Code::remainder(Index a, int64_t divisor) {
+  if (a.isConstant())
+    return Index(a.constant % divisor);
+  return Index(Value(arith::AndIOp::create(builder, loc, value(a), i64(divisor - 1))));
+}
+
 Value Code::widen(Value value) { return arith::ExtSIOp::create(builder, loc, builder.getI64Type(), value); }
 Value Code::narrow(Value value) { return arith::TruncIOp::create(builder, loc, builder.getI32Type(), value); }
 Value Code::min(Value a, Value b) { return arith::MinSIOp::create(builder, loc, a, b); }

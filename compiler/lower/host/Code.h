@@ -33,6 +33,7 @@ public:
   Index add(Index a, Index b);
   Index scale(Index a, int64_t factor);
   Index dividedBy(Index a, int64_t divisor); ///< exact
+  Index remainder(Index a, int64_t divisor); ///< of a number >= 0, by a power of two
   mlir::Value widen(mlir::Value i32);        ///< sign-extended to i64
   mlir::Value narrow(mlir::Value i64);       ///< truncated to i32
   mlir::Value min(mlir::Value a, mlir::Value b);

@@ -62,7 +62,7 @@ void KernelLowering::lower(DotOp op) {
   Buffer a = operand(op.getA()), b = operand(op.getB());
   dot.vectors = dot.lane == 1 ? b : a.transposed();
   dot.scalars = dot.lane == 1 ? a : b.transposed();
-  if (dot.vectors.strides[1] != 1 && dot.vectors.shape[1] > 1)
+  if (dot.vectors.lane != 1 && dot.vectors.shape[1] > 1)
     dot.vectors = turned(dot.vectors, 1);
   prepareLanes(op.getAccumulator(), dot.lane);
   prepareAbsorbed(op, dot.lane);

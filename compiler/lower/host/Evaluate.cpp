@@ -23,6 +23,10 @@ Value KernelLowering::addressIn(const Buffer &buffer, const Position &at) {
   Index element;
   for (auto [index, stride] : llvm::zip(at.index, buffer.strides))
     element = code.add(element, code.scale(index, stride));
+  if (buffer.panels && at.lane < 0) { // a single element: its place in its vector has stride 1
+    Index within = code.remainder(at.index[buffer.lane], vectors.lanes);
+    element = code.add(element, code.scale(within, 1 - buffer.strides[buffer.lane]));
+  }
   return code.address(scratch, element, 4, buffer.offset);
 }
 

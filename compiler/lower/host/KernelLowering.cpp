@@ -72,13 +72,23 @@ Buffer Buffer::transposed() const {
   return result;
 }
 
-// Rows of whole vectors, one vector of slack at the end for tiles that are read along a dimension of size 1.
-Buffer KernelLowering::allocate(Shape shape, Type element, int lane) {
+// Rows of whole vectors, one vector of slack at the end for tiles that are read along a dimension of size 1. A tile of
+// one vector a row is in panels anyway.
+Buffer KernelLowering::allocate(Shape shape, Type element, int lane, Form form) {
+  constexpr int64_t cacheLine = 64;
   Buffer buffer;
   buffer.type = element;
   buffer.lane = lane;
   buffer.shape.assign(shape.begin(), shape.end());
   buffer.strides.assign(shape.size(), 0);
+  buffer.offset = scratchBytes;
+  if (form == Form::panels && shape.size() == 2 && shape[lane] > vectors.lanes && shape[1 - lane] > 1) {
+    buffer.panels = true;
+    buffer.strides[lane] = shape[1 - lane];
+    buffer.strides[1 - lane] = vectors.lanes;
+    scratchBytes += llvm::alignTo(llvm::alignTo(shape[lane], vectors.lanes) * shape[1 - lane] * 4, cacheLine);
+    return buffer;
+  }
   int64_t pitch = 1;
   auto place = [&](int64_t dim, int64_t size) {
     buffer.strides[dim] = shape[dim] == 1 ? 0 : pitch;
@@ -91,8 +101,6 @@ Buffer KernelLowering::allocate(Shape shape, Type element, int lane) {
   for (int64_t dim = static_cast<int64_t>(shape.size()) - 1; dim >= 0; --dim)
     if (dim != lane)
       place(dim, shape[dim]);
-  constexpr int64_t cacheLine = 64;
-  buffer.offset = scratchBytes;
   scratchBytes += llvm::alignTo((pitch + vectors.lanes) * 4, cacheLine);
   return buffer;
 }

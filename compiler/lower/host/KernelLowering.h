@@ -14,13 +14,23 @@
 
 namespace sectile::host {
 
-/// A tile in scratch memory. Element [i, j, …] is at sum(index * stride); the lane dimension has stride 1, dimensions
-/// of size 1 have stride 0. Whole vectors may be read and written past a row's end: rows are padded.
+/// A tile in scratch memory, in rows or in panels.
+///
+/// In rows, element [i, j, …] is at sum(index * stride); the lane dimension has stride 1, dimensions of size 1 have
+/// stride 0. In panels, a tile of rank 2 is cut into columns of one vector each, which follow one another whole: what a
+/// loop over the other dimension reads is contiguous, so that it is prefetched and touches few pages. With vectors of 4,
+///
+///     rows     0 1 2 3 4 5 6 7       panels   0 1 2 3 8 9 a b
+///              8 9 a b c d e f                4 5 6 7 c d e f      strides: lanes 2, other dimension 4
+///
+/// a vector that starts at a multiple of its length is at sum(index * stride) there, too. Whole vectors may be read and
+/// written past a row's end: rows are padded.
 struct Buffer {
   int64_t offset = 0; ///< bytes from the start of scratch
   mlir::Type type;    ///< element type of the tile
   llvm::SmallVector<int64_t> shape, strides;
   int lane = 0;
+  bool panels = false;
 
   Buffer transposed() const; ///< of rank 2, seen with its dimensions swapped
 };
@@ -85,10 +95,13 @@ private:
 
   // --- products on the matrix unit (Amx.cpp) ---
   void lowerOnMatrixUnit(ir::DotOp dot);
-  Buffer packedRows(mlir::Value tile);
+  using Pieces = llvm::SmallVector<Buffer, 3>;
+  Values piecesOf(mlir::Value low, mlir::Value high, int64_t count);
+  Pieces packedRows(mlir::Value tile, int64_t count);
+  Pieces packedRows(const Buffer &held, int64_t count);
   Buffer pairedRows(const Buffer &rows, int64_t depth);
-  Buffer leftOperand(mlir::Value operand);
-  Buffer rightOperand(mlir::Value operand);
+  Pieces leftOperand(mlir::Value operand);
+  Pieces rightOperand(mlir::Value operand);
   struct MatrixBlock;
   void matrixBlock(const MatrixBlock &block);
 
@@ -137,7 +150,8 @@ private:
   mlir::Value addressIn(const Buffer &buffer, const Position &at);
   mlir::Type heldType(mlir::Type element, const Position &at);
 
-  Buffer allocate(Shape shape, mlir::Type element, int lane);
+  enum class Form { rows, panels };
+  Buffer allocate(Shape shape, mlir::Type element, int lane, Form form = Form::panels);
   Buffer allocatePacked(int64_t rows, int64_t columns); ///< of bf16 pairs, each an i32; columns are padded to 32
   Buffer bufferFor(mlir::Value tile);                   ///< a new one, with the planned lanes
   void define(mlir::Value tile); ///< computes an inline tile that others will read from its buffer
@@ -151,6 +165,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, ViewArgument> views;
   llvm::DenseMap<mlir::Value, Buffer> buffers;
+  llvm::DenseMap<mlir::Value, Pieces> packedLoads;                   // that only the matrix unit reads
   llvm::DenseSet<mlir::Operation *> reduced;                         // together with the definition of their operand
   llvm::DenseMap<std::pair<mlir::Value, int>, Buffer> turnedBuffers; // for the statement being lowered
   llvm::SmallVector<Ahead> nextPass;                                 // until a product takes it

@@ -81,7 +81,7 @@ void KernelLowering::prepareLanes(Value tile, int lane) {
     return;
   if (auto found = buffers.find(tile); found != buffers.end() && plan.isBuffered(tile)) {
     const Buffer buffer = found->second;
-    if (buffer.shape[lane] > 1 && buffer.strides[lane] != 1 && !turnedBuffers.contains({tile, lane})) {
+    if (buffer.shape[lane] > 1 && buffer.lane != lane && !turnedBuffers.contains({tile, lane})) {
       Buffer copy = turned(buffer, lane);
       turnedBuffers[{tile, lane}] = copy;
     }

@@ -54,6 +54,11 @@ DotOperand sectile::host::dotOperand(Value operand) {
   return {operand, transposed};
 }
 
+int64_t sectile::host::bf16Pieces(Value operand) {
+  Type element = tileType(operand).getElementType();
+  return element.isF32() ? 3 : element.isF16() ? 2 : 1;
+}
+
 bool sectile::host::isUniform(Value tile) {
   Attribute constant;
   return tile.getDefiningOp<SplatOp>() || matchPattern(tile, m_Constant(&constant));
@@ -270,13 +275,18 @@ void Plan::chooseLanes(DotOp dot) {
 bool Plan::usesMatrixUnit(DotOp dot) const {
   // Whole blocks of 16 x 16 results; the depth is padded with zeros.
   Shape a = tileType(dot.getA()).getShape(), b = tileType(dot.getB()).getShape();
-  return vectors.matrixUnit && tileType(dot.getA()).getElementType().isBF16() &&
-         tileType(dot.getB()).getElementType().isBF16() && a[0] % 16 == 0 && b[1] % 16 == 0;
+  if (!vectors.matrixUnit || a[0] % 16 || b[1] % 16)
+    return false;
+  // Operands of several pieces are split first, which pays for many rows and few products only (Amx.cpp).
+  int64_t left = bf16Pieces(dot.getA()), right = bf16Pieces(dot.getB());
+  if (left == 1 && right == 1)
+    return true;
+  constexpr int64_t manyRows = 128, wide = 32, deep = 32;
+  return left * right <= 4 && a[0] >= manyRows && b[1] >= wide && a[1] >= deep;
 }
 
 bool Plan::isPacked(LoadOp load) const {
-  if (!vectors.matrixUnit || !tileType(load).getElementType().isBF16() || tileType(load).getRank() != 2 ||
-      load.getPaddingAttr() || load->use_empty())
+  if (!vectors.matrixUnit || tileType(load).getRank() != 2 || load.getPaddingAttr() || load->use_empty())
     return false;
   auto onlyProducts = [&](auto &self, Value tile) -> bool {
     return llvm::all_of(tile.getUsers(), [&](Operation *user) {

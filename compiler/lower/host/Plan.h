@@ -34,7 +34,7 @@ public:
   bool isAbsorbed(mlir::Operation *op) const { return absorbed.contains(op); }
   /// Whether the matrix unit computes the dot; its operands are then packed (Amx.cpp) and its lanes run along n.
   bool usesMatrixUnit(ir::DotOp dot) const;
-  /// Whether only the matrix unit reads the loaded tile, so that it is kept as it lies in memory.
+  /// Whether only the matrix unit reads the loaded tile, so that it is kept in the unit's form.
   bool isPacked(ir::LoadOp load) const;
   /// The loop-carried tile that the dot may write over, or null.
   mlir::Value overwrittenBy(ir::DotOp dot) const { return overwritten.lookup(dot.getOperation()); }
@@ -83,6 +83,8 @@ struct DotOperand {
   bool transposed;
 };
 DotOperand dotOperand(mlir::Value operand);
+/// How many bf16 numbers add up to any element of a product's operand.
+int64_t bf16Pieces(mlir::Value operand);
 /// Elements that all have one value, known without reading memory.
 bool isUniform(mlir::Value tile);
 

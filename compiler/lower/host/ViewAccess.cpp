@@ -192,9 +192,10 @@ void KernelLowering::lower(LoadOp load) {
   RankedTensorType type = tileType(load);
   Type element = type.getElementType();
   int last = static_cast<int>(type.getRank()) - 1;
-  bool packed = plan.isPacked(load);
-  Buffer to =
-      packed ? allocatePacked(type.getShape()[0], type.getShape()[1]) : allocate(type.getShape(), element, last);
+  bool forMatrixUnit = plan.isPacked(load), packed = forMatrixUnit && element.isBF16();
+  // In rows, because a product reads it as scalars, whose addresses are the simplest there.
+  Buffer to = packed ? allocatePacked(type.getShape()[0], type.getShape()[1])
+                     : allocate(type.getShape(), element, last, Form::rows);
   Window window = windowOf(views.find(load.getView())->second, scalarsOf(load.getIndices()), type.getShape());
 
   planPrefetch(load);
@@ -207,10 +208,7 @@ void KernelLowering::lower(LoadOp load) {
   auto put = [&](const Position &at, Value raw) {
     if (!packed)
       return write(fromMemory(raw, element), to, at);
-    auto slot = [&](Index column) {
-      Index word = code.scale(at.index[0], 2 * to.strides[0]);
-      return code.address(scratch, code.add(word, column), 2, to.offset);
-    };
+    auto slot = [&](Index column) { return addressIn(to, {{at.index[0], code.dividedBy(column, 2)}, -1}); };
     code.store(raw, slot(at.index[1]));
     // The matrix unit takes 32 columns at a time: zeros follow the last ones.
     int64_t columns = type.getShape()[1];
@@ -234,8 +232,10 @@ void KernelLowering::lower(LoadOp load) {
     code.when(whole, unchecked, checked);
   else
     checked();
+  if (forMatrixUnit)
+    packedLoads[load] = packed ? Pieces{to} : packedRows(to, bf16Pieces(load));
   // Rows come as they lie in memory; a tile whose lanes run elsewhere is turned in one go.
-  int lane = packed ? last : plan.laneOf(load);
+  int lane = forMatrixUnit ? last : plan.laneOf(load);
   buffers[load] = lane == last ? to : turned(to, lane);
 }
 

@@ -72,3 +72,35 @@ tile.kernel @accumulate(%x: !tile.view<2xf32> {tile.access = "inout", tile.name 
   tile.store %sum, %x[%c0, %c0] : tensor<16x16xf32>, !tile.view<2xf32>
   tile.return
 }
+
+// f16 is two pieces of bf16: four products, the smallest first; a loaded tile is split as it arrives. Few rows, and f32
+// on both sides (six products), stay on vectors.
+// AMX-LABEL: func.func @pieces
+// AMX: vector.fma
+// AMX: x86.avx512bf16.cvtne2ps2bf16.512
+// AMX: llvm.call_intrinsic "llvm.x86.tilezero.internal"
+// AMX-COUNT-16: llvm.call_intrinsic "llvm.x86.tdpbf16ps.internal"
+// AMX-NOT: tdpbf16ps
+// AMX-LABEL: func.func @f32
+// AMX-NOT: tdpbf16ps
+// AMX: return
+tile.kernel @pieces(%q: !tile.view<2xf16> {tile.access = "input", tile.name = "q", tile.unit_stride},
+                    %o: !tile.view<2xf32> {tile.access = "output", tile.name = "o", tile.unit_stride}) {
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x32xf32>
+  %Q = tile.load %q[%c0, %c0] : !tile.view<2xf16> -> tensor<128x32xf16>
+  %K = tile.load %q[%c0, %c0] : !tile.view<2xf16> -> tensor<32x32xf16>
+  %S = tile.dot %Q, %K, %zero : tensor<128x32xf16>, tensor<32x32xf16>, tensor<128x32xf32>
+  tile.store %S, %o[%c0, %c0] : tensor<128x32xf32>, !tile.view<2xf32>
+  tile.return
+}
+tile.kernel @f32(%q: !tile.view<2xf32> {tile.access = "input", tile.name = "q", tile.unit_stride},
+                 %o: !tile.view<2xf32> {tile.access = "output", tile.name = "o", tile.unit_stride}) {
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x32xf32>
+  %Q = tile.load %q[%c0, %c0] : !tile.view<2xf32> -> tensor<128x32xf32>
+  %K = tile.load %q[%c0, %c0] : !tile.view<2xf32> -> tensor<32x32xf32>
+  %S = tile.dot %Q, %K, %zero : tensor<128x32xf32>, tensor<32x32xf32>, tensor<128x32xf32>
+  tile.store %S, %o[%c0, %c0] : tensor<128x32xf32>, !tile.view<2xf32>
+  tile.return
+}
