@@ -167,7 +167,8 @@ def Block_DotKind : I32EnumAttr<"DotKind", "what multiplies", [
   let cppNamespace = "::sectile::ir";
 }
 
-def Block_BlockDotOp : Block_Op<"dot", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
+def Block_BlockDotOp : Block_Op<"dot", [AlwaysSpeculatable, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+                                        AllTypesMatch<["accumulator", "result"]>]> {
   let summary = "matrix product plus accumulator: [m,k] x [k,n] + [m,n]";
   let description = [{
     `mma`: by matrix instructions. The accumulator has the layout mmaAccumulator of compiler/ir/Fragments.h, the

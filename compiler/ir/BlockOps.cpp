@@ -141,3 +141,9 @@ LogicalResult BlockDotOp::verify() {
     return emitOpError("needs an accumulator of f32 and shape [") << m << ", " << n << "], got " << accumulator;
   return getKind() == DotKind::mma ? verifyMma(*this) : success();
 }
+
+void BlockDotOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  for (OpOperand *operand : {&getAMutable(), &getBMutable()})
+    if (isa<SharedType>(operand->get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), operand, SharedMemory::get());
+}
