@@ -45,7 +45,7 @@ private:
   /// The operand in this layout.
   void require(OpOperand &operand, const Layout &layout) { operand.set(get(operand.get(), layout)); }
   Value get(Value tensor, const Layout &layout);
-  Value make(Operation *op, const Layout &layout);
+  Operation *make(Operation *op, const Layout &layout);
 
   KernelOp kernel;
   int64_t warps;
@@ -191,24 +191,28 @@ Value Assignment::get(Value tensor, const Layout &layout) {
     return tensor;
   if (Value known = made.lookup({tensor, wanted}))
     return known;
-  Value value;
   if (hasLayout(tensor)) {
     builder.setInsertionPointAfterValue(tensor);
-    value = ConvertOp::create(builder, tensor.getLoc(), withLayout(tensorType(tensor), layout), tensor);
-  } else {
-    value = make(tensor.getDefiningOp(), layout);
+    Value value = ConvertOp::create(builder, tensor.getLoc(), withLayout(tensorType(tensor), layout), tensor);
+    made[{tensor, wanted}] = value;
+    return value;
   }
-  made[{tensor, wanted}] = value;
-  return value;
+  Operation *op = tensor.getDefiningOp(), *copy = make(op, layout);
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), copy->getResults()))
+    made[{result, wanted}] = value;
+  return made.lookup({tensor, wanted});
 }
 
-/// A recomputed or moved operation with its result in this layout.
-Value Assignment::make(Operation *op, const Layout &layout) {
-  RankedTensorType type = withLayout(tensorType(op->getResult(0)), layout);
+/// A recomputed or moved operation with its results in this layout.
+Operation *Assignment::make(Operation *op, const Layout &layout) {
+  SmallVector<Type> types;
+  for (Value result : op->getResults())
+    types.push_back(withLayout(tensorType(result), layout));
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     builder.setInsertionPoint(op);
-    return arith::ConstantOp::create(builder, op->getLoc(),
-                                     cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type));
+    return arith::ConstantOp::create(
+        builder, op->getLoc(),
+        cast<SplatElementsAttr>(constant.getValue()).resizeSplat(cast<ShapedType>(types.front())));
   }
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
@@ -220,8 +224,7 @@ Value Assignment::make(Operation *op, const Layout &layout) {
     operands.push_back(get(operand, source ? *source : choice.of(operand)));
   }
   builder.setInsertionPoint(op);
-  Operation *copy = builder.create(op->getLoc(), op->getName().getIdentifier(), operands, type, op->getAttrs());
-  return copy->getResult(0);
+  return builder.create(op->getLoc(), op->getName().getIdentifier(), operands, types, op->getAttrs());
 }
 
 struct AssignLayouts : sectile::impl::AssignLayoutsBase<AssignLayouts> {
