@@ -3,8 +3,10 @@
 #include "compiler/ir/Block.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/lower/host/TileToVector.h"
+#include "compiler/lower/nvidia/BlockToLlvm.h"
 #include "compiler/targets/Backend.h"
 #include "compiler/targets/cpu/Pipeline.h"
+#include "compiler/targets/nvptx/Pipeline.h"
 #include "compiler/transforms/Passes.h"
 
 #include "compiler/support/Diagnostic.h"
@@ -18,12 +20,11 @@
 namespace sectile {
 namespace {
 
-struct CpuOptions : mlir::PassPipelineOptions<CpuOptions> {
-  Option<std::string> processor{*this, "processor", llvm::cl::desc("LLVM processor name"), llvm::cl::init("x86-64-v3")};
+/// The options of every pipeline, as text.
+struct PipelineText : mlir::PassPipelineOptions<PipelineText> {
+  Option<std::string> processor{*this, "processor", llvm::cl::desc("what a target's name says after its colon")};
   Option<std::string> schedule{*this, "schedule", llvm::cl::desc("such as \"blockM=64,vectorWidth=8\"")};
 };
-
-using Build = void (*)(mlir::OpPassManager &, const cpu::CpuPipelineOptions &);
 
 /// A pipeline cannot be refused while it is being built, so that a wrong option becomes a pass that fails.
 struct Refuse : mlir::PassWrapper<Refuse, mlir::OperationPass<>> {
@@ -37,27 +38,38 @@ struct Refuse : mlir::PassWrapper<Refuse, mlir::OperationPass<>> {
   std::string reason;
 };
 
-llvm::Expected<cpu::CpuPipelineOptions> resolve(const CpuOptions &options) {
-  llvm::Expected<Target> target = resolveTarget("cpu:" + options.processor);
+/// A target's name without its processor, and the processor that a pipeline has by default: fixed, so that its output
+/// is the same on every machine.
+struct Family {
+  llvm::StringLiteral name, processor;
+};
+constexpr Family cpuFamily{"cpu", "x86-64-v3"}, nvptxFamily{"nvptx", "sm_80"};
+
+template <class Options> llvm::Expected<Options> resolve(const Family &family, const PipelineText &text) {
+  const llvm::StringRef processor =
+      text.processor.empty() ? llvm::StringRef(family.processor) : llvm::StringRef(text.processor);
+  llvm::Expected<Target> target = resolveTarget((family.name + ":" + processor).str(), /*toolkit=*/"none");
   if (!target)
     return target.takeError();
   try { // MLIR calls us: an exception must not leave
-    llvm::Expected<Schedule> schedule = completeSchedule(parseSchedule(options.schedule.getValue()), *target);
+    llvm::Expected<Schedule> schedule = completeSchedule(parseSchedule(text.schedule.getValue()), *target);
     if (!schedule)
       return schedule.takeError();
-    return cpu::CpuPipelineOptions{*target, *schedule};
+    return Options{*target, *schedule};
   } catch (const UserError &error) {
     return userError(error.what());
   }
 }
 
-void registerCpuPipeline(llvm::StringRef name, llvm::StringRef description, Build build) {
-  mlir::PassPipelineRegistration<CpuOptions>(
-      name, description, [build](mlir::OpPassManager &passes, const CpuOptions &options) {
-        auto resolved = resolve(options);
-        if (resolved)
-          return build(passes, *resolved);
-        passes.addPass(std::make_unique<Refuse>(llvm::toString(resolved.takeError())));
+template <class Options>
+void registerPipeline(const Family &family, llvm::StringRef name, llvm::StringRef description,
+                      void (*build)(mlir::OpPassManager &, const Options &)) {
+  mlir::PassPipelineRegistration<PipelineText>(
+      name, description, [family, build](mlir::OpPassManager &passes, const PipelineText &text) {
+        llvm::Expected<Options> options = resolve<Options>(family, text);
+        if (options)
+          return build(passes, *options);
+        passes.addPass(std::make_unique<Refuse>(llvm::toString(options.takeError())));
       });
 }
 
@@ -66,10 +78,16 @@ void registerCpuPipeline(llvm::StringRef name, llvm::StringRef description, Buil
 void registerPipelines() {
   registerPasses();
   registerTileToVector();
+  registerBlockToLlvm();
   registerExpansionPasses();
-  registerCpuPipeline("sectile-cpu-pipeline", "tile to llvm for the host", cpu::buildCpuPipeline);
-  registerCpuPipeline("sectile-cpu-tile-to-vector", "the host pipeline's first part", cpu::buildTileToVector);
-  registerCpuPipeline("sectile-cpu-vector-to-llvm", "the host pipeline's second part", cpu::buildVectorToLlvm);
+  registerPipeline(cpuFamily, "sectile-cpu-pipeline", "tile to llvm for the host", cpu::buildCpuPipeline);
+  registerPipeline(cpuFamily, "sectile-cpu-tile-to-vector", "the host pipeline's first part", cpu::buildTileToVector);
+  registerPipeline(cpuFamily, "sectile-cpu-vector-to-llvm", "the host pipeline's second part", cpu::buildVectorToLlvm);
+  registerPipeline(nvptxFamily, "sectile-nvptx-pipeline", "tile to llvm for NVIDIA GPUs", nvptx::buildPipeline);
+  registerPipeline(nvptxFamily, "sectile-nvptx-tile-to-block", "the NVIDIA pipeline's first part",
+                   nvptx::buildTileToBlock);
+  registerPipeline(nvptxFamily, "sectile-nvptx-block-to-llvm", "the NVIDIA pipeline's second part",
+                   nvptx::buildBlockToLlvm);
 }
 
 void registerTargetDialects(mlir::DialectRegistry &registry) {

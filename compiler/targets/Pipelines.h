@@ -7,9 +7,10 @@ class DialectRegistry;
 
 namespace sectile {
 
-/// `sectile-cpu-pipeline`, `sectile-cpu-tile-to-vector` and `sectile-cpu-vector-to-llvm`, each with the option
-/// `processor` (an LLVM processor name, default x86-64-v3, so that the output is the same on every machine) and the
-/// schedule's fields; and the passes that Sectile adds.
+/// `sectile-cpu-pipeline`, `sectile-cpu-tile-to-vector` and `sectile-cpu-vector-to-llvm`; `sectile-nvptx-pipeline`,
+/// `sectile-nvptx-tile-to-block` and `sectile-nvptx-block-to-llvm`; each with the options `processor` (default
+/// x86-64-v3 or sm_80, so that the output is the same on every machine) and `schedule`. And the passes that Sectile
+/// adds.
 void registerPipelines();
 
 /// Every dialect that the pipelines read or make, beside the traced kernel's own.

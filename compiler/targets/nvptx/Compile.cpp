@@ -1,3 +1,4 @@
+#include "compiler/ir/Block.h"
 #include "compiler/ir/DiagnosticLog.h"
 #include "compiler/support/Diagnostic.h"
 #include "compiler/targets/nvptx/Nvptx.h"
@@ -5,6 +6,7 @@
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/PassManager.h"
@@ -18,14 +20,40 @@
 namespace sectile::nvptx {
 namespace {
 
-/// The part of the pipeline that ends in the stage `name`. What it refuses, such as an operation that this architecture
-/// has no instruction for, is told by its diagnostics.
+/// The part of the pipeline that ends in the stage `name`.
 llvm::Error run(mlir::ModuleOp module, llvm::StringRef name, llvm::function_ref<void(mlir::OpPassManager &)> build) {
   DiagnosticLog diagnostics(*module.getContext());
   mlir::PassManager passes(module.getContext());
   build(passes);
   if (mlir::failed(passes.run(module)))
     return internalError(llvm::formatv("lowering to the {0} stage failed:\n{1}", name, diagnostics.text()));
+  return llvm::Error::success();
+}
+
+/// The registers of 32 bits that a thread holds at least: what the tensors take that a loop carries from pass to pass,
+/// with the loops around it.
+int64_t carriedRegisters(mlir::Operation *kernel) {
+  int64_t most = 0;
+  kernel->walk([&](mlir::scf::ForOp inner) {
+    int64_t bits = 0;
+    for (auto loop = inner; loop; loop = loop->getParentOfType<mlir::scf::ForOp>())
+      for (mlir::Type type : loop.getResultTypes())
+        if (auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type); tensor && tensor.getEncoding())
+          bits += ir::layoutOf(tensor).registers() * tensor.getElementTypeBitWidth();
+    most = std::max(most, bits / 32);
+  });
+  return most;
+}
+
+/// Refuses a kernel of the block stage that no multiprocessor can hold.
+llvm::Error checkBlock(mlir::ModuleOp module, const Target &target, const Schedule &schedule) {
+  for (auto kernel : module.getOps<ir::BlockKernelOp>()) {
+    const Usage usage{.threads = int64_t{kernel.getWarps()} * 32,
+                      .sharedBytes = static_cast<int64_t>(kernel.getSharedBytes().value_or(0)),
+                      .registers = carriedRegisters(kernel)};
+    if (auto error = checkFits(usage, kernel.getSymName(), target, schedule))
+      return error;
+  }
   return llvm::Error::success();
 }
 
@@ -69,6 +97,7 @@ Resources resourcesOf(const Usage &usage, const Target &target) {
 } // namespace
 
 void registerDialects(mlir::DialectRegistry &registry) {
+  ir::registerBlockDialect(registry);
   registry.insert<mlir::cf::ControlFlowDialect, mlir::math::MathDialect, mlir::ub::UBDialect>();
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
@@ -80,9 +109,17 @@ llvm::Expected<CompiledKernel> compile(mlir::OwningOpRef<mlir::ModuleOp> module,
   const PipelineOptions options{target, schedule};
 
   // 1. tile -> block -> llvm.
-  if (auto error = run(*module, "block", [&](auto &passes) { buildTileToBlock(passes, options); }))
+  auto lowered = run(*module, "block", [&](auto &passes) { buildTileToBlock(passes, options); });
+  // Also of a kernel that did not get through, as its memory could not be planned.
+  if (auto error = checkBlock(*module, target, schedule)) {
+    llvm::consumeError(std::move(lowered));
     return error;
+  }
+  if (lowered)
+    return lowered;
   if (auto error = stages.record("block", "block.mlir", module))
+    return error;
+  if (auto error = checkBlock(*module, target, schedule)) // it may be an edited one
     return error;
   if (auto error = run(*module, "llvm", [&](auto &passes) { buildBlockToLlvm(passes, options); }))
     return error;
@@ -91,8 +128,6 @@ llvm::Expected<CompiledKernel> compile(mlir::OwningOpRef<mlir::ModuleOp> module,
   llvm::Expected<KernelFunction> kernel = kernelFunction(*module);
   if (!kernel)
     return kernel.takeError();
-  if (auto error = checkFits(kernel->usage, kernel->name, target, schedule))
-    return error;
 
   // 2. llvm -> PTX.
   llvm::Expected<std::string> emitted = emitPtx(*module, target);
@@ -112,8 +147,6 @@ llvm::Expected<CompiledKernel> compile(mlir::OwningOpRef<mlir::ModuleOp> module,
     return usage.takeError();
   usage->threads = kernel->usage.threads;
   usage->sharedBytes = kernel->usage.sharedBytes;
-  if (auto error = checkFits(*usage, kernel->name, target, schedule))
-    return error;
   return CompiledKernel{resourcesOf(*usage, target), kernel->name};
 }
 

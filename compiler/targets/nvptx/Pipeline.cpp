@@ -1,6 +1,7 @@
 #include "compiler/targets/nvptx/Pipeline.h"
 
 #include "compiler/lower/Passes.h"
+#include "compiler/lower/nvidia/BlockToLlvm.h"
 #include "compiler/transforms/Passes.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -10,21 +11,41 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
 namespace sectile::nvptx {
 
-void buildTileToBlock(mlir::OpPassManager &passes, const PipelineOptions &) {
+static AssignLayoutsOptions layouts(const PipelineOptions &options) {
+  return {.warps = options.schedule.warps, .sm = options.target.nvidia.sm};
+}
+
+static NvidiaLoweringOptions lowering(const Target::Nvidia &gpu) {
+  return {.sm = gpu.sm, .archSpecific = gpu.archSpecific, .ptxVersion = gpu.ptxVersion};
+}
+
+void buildTileToBlock(mlir::OpPassManager &passes, const PipelineOptions &options) {
+  const Target::Nvidia &gpu = options.target.nvidia;
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(createFuseAccumulator()); // before masks are guarded: a product and its sum are still side by side
   passes.addPass(createGuardMasks());
   passes.addPass(mlir::createCanonicalizerPass()); // drops masks that are constant and scalars that nobody compares
   passes.addPass(mlir::createCSEPass());
   passes.addPass(mlir::createLoopInvariantCodeMotionPass()); // what a loop reads each time is made once
+  passes.addPass(createAssignLayouts(layouts(options)));     // from here on block.kernel
+  passes.addPass(mlir::createCSEPass());                     // operations that were made anew in the same layout
+  passes.addPass(mlir::createLoopInvariantCodeMotionPass()); // before operands are staged: once, if outside of the loop
+  passes.addPass(createStageOperands({.asyncCopies = gpu.hasCpAsync}));
+  passes.addPass(
+      createPipelineLoads({.stages = options.schedule.stages})); // before memory is planned: rings are larger
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(mlir::createCSEPass());
+  passes.addPass(createPlanShared({.limit = gpu.sharedPerBlock})); // last: needs every buffer, in its final order
 }
 
-void buildBlockToLlvm(mlir::OpPassManager &passes, const PipelineOptions &) {
+void buildBlockToLlvm(mlir::OpPassManager &passes, const PipelineOptions &options) {
+  passes.addPass(createBlockToLlvm(lowering(options.target.nvidia)));
   passes.addPass(mlir::arith::createArithExpandOpsPass()); // floor and ceiling divisions of indices
   passes.addPass(createExpandMath({}));
   passes.addPass(createExpandConversions());       // after ExpandMath: what is rounded may be a function's value
