@@ -196,6 +196,12 @@ TEST_CASE("quotients") {
   CHECK(atom.quotient(LinearLayout::identity(Axis::warp, dim(1), 2)) == std::nullopt); // no warps
   CHECK(atom.quotient(LinearLayout::identity(Axis::reg, dim(2), 2)) == std::nullopt);  // no such output
   CHECK(atom.quotient(vectors(1)) == atom);
+  const auto columns = [](llvm::SmallVector<Coordinates, 5> bases) {
+    return LinearLayout({{Axis::reg, std::move(bases)}}, {{dim(0), 2}, {dim(1), 4}});
+  };
+  CHECK(columns({{0, 1}, {0, 2}, {1, 0}}).quotient(vectors(4)).has_value());
+  CHECK(!columns({{0, 2}, {0, 1}, {1, 0}}).quotient(vectors(4))); // the columns are there, in another order
+  CHECK(!columns({{0, 1}, {1, 2}, {1, 0}}).quotient(vectors(4))); // one of them moves rows, too
   CHECK(atom.quotient(atom)->rank() == 0);
   // A coordinate that is swizzled by a higher bit is not made of vectors.
   const LinearLayout swizzle({{Axis::offset, {{0, 1}, {0, 2}, {1, 1}, {2, 2}}}}, {{dim(0), 4}, {dim(1), 4}});

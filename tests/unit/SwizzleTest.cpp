@@ -159,6 +159,20 @@ TEST_CASE("accesses of layouts, counted address by address") {
   }
 }
 
+TEST_CASE("vectors end where rows do") {
+  const auto bytes = [](int64_t columns, int64_t vector, int bits, int64_t unit = 16) {
+    return vectorBytes(Layout::blocked({8, columns}, 1, vector), bits, false, unit);
+  };
+  CHECK(bytes(24, 8, 16) == 16);
+  CHECK(bytes(20, 8, 16) == 8); // the last vector of 8 would reach into the next row
+  CHECK(bytes(21, 8, 16) == 2);
+  CHECK(bytes(64, 8, 32) == 16); // at most 16 bytes
+  CHECK(bytes(64, 8, 16, 4) == 4);
+  CHECK(bytes(64, 2, 16) == 4);
+  CHECK(vectorBytes(mmaOperandB({64, 64}, 16, 16, {}), 16, true) == 4);
+  CHECK(vectorBytes(mmaOperandB({64, 64}, 16, 16, {}), 16, false) == 2);
+}
+
 TEST_CASE("what attention writes and reads has no conflicts") {
   for (int64_t depth : {32, 64, 80, 96, 128, 192, 256}) {
     const int bits = 16;
