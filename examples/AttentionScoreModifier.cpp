@@ -31,7 +31,7 @@ int main() {
   }
   const auto view = [&](std::vector<float> &x) { return ArrayView(x.data(), Type::f32, {batch, length, heads, dim}); };
 
-  Session session;
+  Session session(Options::fromEnvironment("cpu"));
   AttentionOptions options;
   options.scoreModifier = logDistance;
   options.maskPredicate = strided;

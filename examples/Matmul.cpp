@@ -40,7 +40,7 @@ int main() {
   for (size_t i = 0; i < b.size(); ++i)
     b[i] = toBf16(std::cos(static_cast<float>(i)));
 
-  Session session;
+  Session session(Options::fromEnvironment("cpu"));
   Schedule schedule;
   schedule.blockM = 32;
   schedule.blockN = 32;

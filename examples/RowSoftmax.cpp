@@ -31,7 +31,7 @@ int main() {
   for (size_t i = 0; i < in.size(); ++i)
     in[i] = 3 * std::sin(static_cast<float>(i));
 
-  Session session; // SECTILE_TARGET and the other variables, or the best target found
+  Session session(Options::fromEnvironment("cpu")); // the arrays are in host memory
   Schedule schedule;
   schedule.blockM = 8;
   const Grid grid{(rows + schedule.blockM - 1) / schedule.blockM};

@@ -29,7 +29,7 @@ static void readTarget(Options &options, llvm::StringRef value) {
                    .Cases({"cpu", "interpret", "cuda", "hip", "nvptx", "amdgcn", "emulate"}, true)
                    .Default(false);
   if (!known)
-    refuse("SECTILE_TARGET", value, "cpu, cpu:<processor>, interpret");
+    refuse("SECTILE_TARGET", value, "cpu, cpu:<processor>, interpret, cuda, cuda:<n>, nvptx:<architecture>");
   options.target = value.str();
 }
 
@@ -75,8 +75,9 @@ static constexpr Variable variables[] = {{"SECTILE_TARGET", readTarget},     {"S
                                          {"SECTILE_CACHE", readCache},       {"SECTILE_DUMP", readDump},
                                          {"SECTILE_OVERRIDE", readOverride}, {"SECTILE_LOG", readLog}};
 
-Options Options::fromEnvironment() {
+Options Options::fromEnvironment(const std::string &defaultTarget) {
   Options options;
+  options.target = defaultTarget;
   for (char **entry = environ; entry && *entry; ++entry) {
     auto [name, value] = llvm::StringRef(*entry).split('=');
     if (!name.starts_with("SECTILE_"))

@@ -3,6 +3,7 @@
 #include "runtime/Binding.h"
 #include "runtime/FrontTable.h"
 #include "runtime/KernelProvider.h"
+#include "runtime/cuda/HostGuard.h"
 #include "sectile/Error.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -29,13 +30,23 @@ static const Options &checked(const Options &options) {
   return options;
 }
 
+/// How many host threads a session has; on a GPU there is nothing for them to do.
+static int hostThreads(const Options &options, const Placement &placement) {
+  if (placement.target.kind != Target::Kind::nvptx)
+    return options.threads;
+  if (options.threads != 0)
+    throw UserError("option 'threads' is " + std::to_string(options.threads) + ", and the target " +
+                    placement.target.name() + " has no host threads; legal: 0");
+  return 1;
+}
+
 //===-- session -------------------------------------------------------------------------------------------------===//
 
 class Session::Impl {
 public:
   explicit Impl(const Options &given)
       : options(checked(given)), log(options), placement(placeSession(options)), provider(options, placement, log),
-        pool(placement.target.kind == Target::Kind::nvptx ? 1 : options.threads) {
+        pool(hostThreads(options, placement)) {
     std::string where = placement.target.name();
     if (placement.cuda)
       where += " on " + placement.cuda->preferred->text() + (placement.cuda->only ? "" : " and others of its kind");
@@ -98,6 +109,8 @@ const LoadedKernel &Session::Impl::launchOnHost(const Instance &kernel, const Gr
   const int threads = threadsFor(kernel, schedule);
   const FrontKey key(kernel, arguments, schedule);
   const LoadedKernel *found = front.find(key, kernel.name);
+  if (!found) // asking every time would cost more than all else
+    cuda::refuseDeviceMemory(options.cudaDriver, kernel.name, arguments);
   const LoadedKernel &compiled = found ? *found : make(kernel, arguments, schedule, key, nullptr);
   // 2. Check and pack.
   ArgumentWords words;
@@ -119,7 +132,7 @@ const LoadedKernel &Session::Impl::launchOnCuda(const Stream &stream, const Inst
   const bool any = checkGrid(kernel.name, grid);
   const auto handle = static_cast<cuda::StreamHandle>(stream.handle());
   const cuda::Device &device = cuda::deviceOf(*placement.cuda, kernel.name, handle, arguments);
-  const FrontKey key(kernel, arguments, schedule);
+  const FrontKey key(kernel, arguments, schedule, /*alignment=*/true);
   const LoadedKernel *found = front.find(key, kernel.name);
   if (!found)
     cuda::refuseDuringCapture(device, kernel.name, handle, "compiled");
@@ -164,7 +177,8 @@ void Session::launch(const Stream &stream, const Instance &kernel, const Grid &g
 std::shared_ptr<const Executable> Session::prepare(const Instance &kernel, std::span<const Argument> arguments,
                                                    const Schedule &schedule) {
   (void)impl->threadsFor(kernel, schedule);
-  const FrontKey key(kernel, arguments, schedule);
+  const bool alignment = impl->placement.target.kind == Target::Kind::nvptx;
+  const FrontKey key(kernel, arguments, schedule, alignment);
   const LoadedKernel *found = impl->front.find(key, kernel.name);
   const LoadedKernel &compiled = found ? *found : impl->make(kernel, arguments, schedule, key, nullptr);
   checkArguments(compiled.name(), compiled.parameters(), arguments);

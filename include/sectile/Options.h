@@ -35,7 +35,8 @@ struct Options {
 
   /// SECTILE_TARGET, SECTILE_AUTOTUNE, SECTILE_CACHE, SECTILE_DUMP, SECTILE_OVERRIDE, SECTILE_LOG. A malformed value,
   /// or a variable that begins with SECTILE_ and is not one of these, throws UserError naming it and what is legal.
-  static Options fromEnvironment();
+  /// `defaultTarget` is taken where SECTILE_TARGET is not set: "cpu" for arrays in host memory.
+  static Options fromEnvironment(const std::string &defaultTarget = "");
 };
 
 } // namespace sectile

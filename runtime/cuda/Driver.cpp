@@ -9,10 +9,13 @@ namespace sectile::cuda {
 
 static constexpr const char *systemLibrary = "libcuda.so.1";
 
-Library::Library(const std::string &given) : path(given.empty() ? systemLibrary : given) {
-  handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (!handle)
-    problem = dlerror();
+Library::Library(const std::string &path) : Library(path, RTLD_NODELETE) {}
+Library Library::ifLoaded(const std::string &path) { return Library(path, RTLD_NOLOAD); }
+
+Library::Library(const std::string &given, int flags) : path(given.empty() ? systemLibrary : given) {
+  handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | flags);
+  if (const char *error = handle ? nullptr : dlerror())
+    problem = error;
 }
 
 void *Library::find(const char *symbol) const { return handle ? dlsym(handle, symbol) : nullptr; }

@@ -85,7 +85,10 @@ struct LaunchConfig { // CUlaunchConfig
 /// A shared library that stays loaded until the process ends: the driver has threads of its own.
 class Library {
 public:
+  /// An empty path: libcuda.so.1, as the system finds it.
   explicit Library(const std::string &path);
+  /// Without loading it.
+  static Library ifLoaded(const std::string &path);
   explicit operator bool() const { return handle != nullptr; }
   void *find(const char *symbol) const;
 
@@ -93,6 +96,7 @@ public:
   std::string problem;         ///< why it could not be opened
   mutable std::string missing; ///< the functions that it should have and has not
 private:
+  Library(const std::string &path, int flags);
   void *handle;
 };
 

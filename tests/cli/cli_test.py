@@ -146,7 +146,12 @@ class CommandLine(unittest.TestCase):
         devices = {line["device"]: line for line in self.json("devices")}
         self.assertTrue(devices["cpu"]["available"])
         self.assertTrue(devices["interpret"]["available"])
-        self.assertIn("not in this version", devices["cuda"]["reason"])
+        self.assertIn("not part of this version", devices["hip"]["reason"])
+        if "cuda" in devices:
+            self.assertIn("NVIDIA driver", devices["cuda"]["reason"])
+        else:
+            self.assertIn("name", devices["cuda:0"])
+        self.assertEqual(sum(device.get("preferred", False) for device in devices.values()), 1)
 
     def test_refusals_name_what_is_legal(self):
         self.refused("legal options: --", "attention", "--heeds", "3")
@@ -174,8 +179,8 @@ class CommandLine(unittest.TestCase):
         self.refused("bad.npy: byte", "attention", bad, bad, bad)
 
     def test_failures_that_are_not_the_users(self):
-        done = self.run_sectile("attention", "--target", "cuda", code=1)
-        self.assertIn("interpret", done.stderr)
+        done = self.run_sectile("attention", "--target", "cuda:99", code=1)
+        self.assertIn("target 'cuda:99': ", done.stderr)
         if b"__asan_init" in Path(SECTILE).read_bytes():
             return  # AddressSanitizer ends the program instead of throwing bad_alloc
         done = self.run_sectile("attention", "--seqlen", "2000000", "--heads", "1000000", code=1)

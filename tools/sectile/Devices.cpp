@@ -3,37 +3,45 @@
 #include "Command.h"
 #include "Output.h"
 
-#include "sectile/Error.h"
-#include "sectile/Session.h"
+#include "sectile/Devices.h"
 
 using namespace sectile;
 using namespace sectile::cli;
 
+/// What sets one device apart from others of its kind.
+static std::string details(const DeviceInfo &device) {
+  if (device.multiprocessors)
+    return format("%d multiprocessors, %.1f GiB, %d KiB of shared memory a block, driver for CUDA %d.%d",
+                  device.multiprocessors, static_cast<double>(device.memoryBytes) / (1 << 30),
+                  device.sharedPerBlock >> 10, device.driverVersion / 1000, device.driverVersion % 1000 / 10);
+  return device.target == "interpret" ? "slowly: the definition of each operation" : "this machine's processor";
+}
+
 static Outcome listDevices(Output &output) {
-  const Options environment = Options::fromEnvironment();
-  for (const char *target : {"cpu", "interpret"}) {
-    Options options = environment;
-    options.target = target;
-    options.cache = "off";
-    const std::string runs = std::string("attention in f32 f16 bf16; kernels also in f8e4m3 f8e5m2 i32 i1") +
-                             (target == std::string("interpret") ? "; slowly: the definition of each operation" : "");
-    try {
-      const Session session(options);
-      output.result(llvm::json::Object{{"device", target},
-                                       {"available", true},
-                                       {"target", session.target()},
-                                       {"threads", session.threads()},
-                                       {"runs", runs}},
-                    format("%-9s  %s\n           %d threads; %s", target, shortTarget(session.target()).c_str(),
-                           session.threads(), runs.c_str()));
-    } catch (const Error &error) {
-      output.result(llvm::json::Object{{"device", target}, {"available", false}, {"reason", error.what()}},
-                    format("%-9s  not available: %s", target, error.what()));
+  for (const DeviceInfo &device : findDevices()) {
+    const bool available = device.obstacle.empty();
+    llvm::json::Object object{{"device", device.target}, {"available", available}};
+    if (!device.name.empty())
+      object["name"] = device.name;
+    if (!available) {
+      object["reason"] = device.obstacle;
+      output.result(std::move(object),
+                    format("%-9s  not available: %s", device.target.c_str(), device.obstacle.c_str()));
+      continue;
     }
+    object["target"] = device.code;
+    object["preferred"] = device.preferred;
+    if (device.multiprocessors) {
+      object["multiprocessors"] = device.multiprocessors;
+      object["memory_bytes"] = device.memoryBytes;
+      object["shared_bytes_per_block"] = device.sharedPerBlock;
+      object["driver_version"] = device.driverVersion;
+    }
+    const std::string text = device.multiprocessors ? device.name + ", code for " + device.code : device.code;
+    output.result(std::move(object),
+                  format("%-9s  %s%s\n           %s", device.target.c_str(), text.c_str(),
+                         device.preferred ? " (taken when no target is given)" : "", details(device).c_str()));
   }
-  for (const char *target : {"cuda", "hip"})
-    output.result(llvm::json::Object{{"device", target}, {"available", false}, {"reason", "not in this version"}},
-                  format("%-9s  not in this version, which runs on cpu and interpret", target));
   return Outcome::ok;
 }
 

@@ -72,7 +72,9 @@ void ProblemArguments::addTo(CLI::App &app, bool withFiles) {
   app.add_option("--dropout-offset", dropoutOffset, "into the Philox stream")->capture_default_str()->group(scores);
 
   const std::string compilation = "Compilation";
-  app.add_option("--target", target, "cpu, interpret, or for compiling only cpu:<processor> [SECTILE_TARGET]")
+  app.add_option("--target", target,
+                 "cpu, interpret, cuda, cuda:<n>, nvptx:<architecture>, or for compiling only "
+                 "cpu:<processor> [SECTILE_TARGET]")
       ->group(compilation);
   app.add_option("--schedule", scheduleText, "such as blockM=64,blockN=128 [chosen by the target]")->group(compilation);
   app.add_option("--threads", threads, "host threads [all]")->check(CLI::PositiveNumber)->group(compilation);

@@ -414,6 +414,9 @@ Status cuPointerGetAttribute(void *data, int attribute, uint64_t address) {
         return invalidValue;
       *static_cast<uint64_t *>(data) = address;
       return success;
+    case 8: // whether it is managed
+      *static_cast<unsigned *>(data) = allocation->kind == FakeCuda::Memory::managed;
+      return success;
     case 9: // device
       *static_cast<int *>(data) = allocation->device;
       return success;
