@@ -83,7 +83,7 @@ TEST_CASE("the numbers that a user's functions read are run-time values") {
         [slope](double score, const reference::Position &at) { return score + static_cast<double>(at.key) * slope; },
         [span](const reference::Position &at) { return at.key - at.query < std::lround(span); }};
     trial.check();
-    attentionForward(fresh, Stream::host(), trial.q, trial.k, trial.v, trial.out, {}, trial.options);
+    runAttention(fresh, trial.q, trial.k, trial.v, trial.out, {}, trial.options);
   }
   CHECK(fresh.counters().compilations == 1);
 }
@@ -115,7 +115,7 @@ TEST_CASE("one executable serves all lengths of a bucket, scales and windows") {
     Trial trial({.seqlenQ = 100, .seqlenK = keys, .headDim = 16, .headDimV = 16});
     trial.options.windowLeft = keys / 4;
     trial.options.scale = 1.0f / static_cast<float>(keys);
-    attentionForward(fresh, Stream::host(), trial.q, trial.k, trial.v, trial.out, {}, trial.options);
+    runAttention(fresh, trial.q, trial.k, trial.v, trial.out, {}, trial.options);
   }
   CHECK(fresh.counters().compilations == 1);
 }
@@ -134,6 +134,6 @@ TEST_CASE("prepare compiles what a run uses, and needs no memory") {
   REQUIRE(executable);
   CHECK(executable->name() == "attention_forward");
   CHECK(executable->schedule().blockM > 0);
-  attentionForward(fresh, Stream::host(), trial.q, trial.k, trial.v, trial.out, trial.lse.view(), trial.options);
+  runAttention(fresh, trial.q, trial.k, trial.v, trial.out, trial.lse.view(), trial.options);
   CHECK(fresh.counters().compilations == 1);
 }

@@ -1,6 +1,8 @@
 #include "tests/attention/Trial.h"
 
 #include "kernels/reference/Numbers.h"
+#include "tests/support/TargetMemory.h"
+#include "tests/support/TargetUnderTest.h"
 
 #include <catch2/catch.hpp>
 
@@ -9,11 +11,38 @@
 namespace sectile::test {
 
 Session &session() {
-  static Session session;
+  static Session session([] {
+    Options options = Options::fromEnvironment();
+    options.target = targetUnderTest();
+    return options;
+  }());
   return session;
 }
 
+Stream stream() { return isCudaTarget(targetUnderTest()) ? Stream::cuda(nullptr) : Stream::host(); }
+
 bool reduced() { return session().target().starts_with("interpret"); }
+
+void runAttention(Session &session, const ArrayView &q, const ArrayView &k, const ArrayView &v, const ArrayView &out,
+                  const std::optional<ArrayView> &lse, const AttentionOptions &options, const Schedule &schedule) {
+  std::vector<ArrayView> arrays{q, k, v, out};
+  if (lse)
+    arrays.push_back(*lse);
+  AttentionOptions moved = options;
+  std::optional<ArrayView> *const operands[] = {&moved.alibiSlopes, &moved.bias, &moved.sink, &moved.keyLengths};
+  for (const std::optional<ArrayView> *operand : operands)
+    if (*operand)
+      arrays.push_back(**operand);
+
+  const TargetMemory memory(targetUnderTest(), arrays);
+  const auto resident = [&](const ArrayView &array) { return memory.resident(array); };
+  for (std::optional<ArrayView> *operand : operands)
+    if (*operand)
+      *operand = resident(**operand);
+  const std::optional<ArrayView> movedLse = lse ? std::optional(resident(*lse)) : std::nullopt;
+  attentionForward(session, stream(), resident(q), resident(k), resident(v), resident(out), movedLse, moved, schedule);
+  memory.fetch();
+}
 
 Trial::Trial(const Shape &s, uint64_t seed, double deviation)
     : q(s.type, {s.batch, s.seqlenQ, s.heads, s.headDim}, s.q),
@@ -29,7 +58,7 @@ Trial::Trial(const Shape &s, uint64_t seed, double deviation)
 void Trial::run() {
   out.poison();
   lse.poison();
-  attentionForward(session(), Stream::host(), q, k, v, out, lse.view(), options, schedule);
+  runAttention(session(), q, k, v, out, lse.view(), options, schedule);
 }
 
 reference::Verdict Trial::judge() const {

@@ -8,10 +8,17 @@
 
 namespace sectile::test {
 
-/// The session of the test program: target and options from the environment.
+/// The session of the test program: on the target under test, other options from the environment.
 Session &session();
+/// Where the target under test runs launches.
+Stream stream();
 /// Whether the target is slow, so that tests run a part of their cases.
 bool reduced();
+
+/// Runs a call whose arrays, those among the options too, are in host memory with guard bytes around (Tensor.h): on a
+/// device it runs on copies of them. Returns when the results are in the host arrays.
+void runAttention(Session &session, const ArrayView &q, const ArrayView &k, const ArrayView &v, const ArrayView &out,
+                  const std::optional<ArrayView> &lse, const AttentionOptions &options, const Schedule &schedule = {});
 
 /// The sizes of a call, and how its tensors lie.
 struct Shape {

@@ -1,6 +1,9 @@
 #include "tests/conformance/Harness.h"
 
 #include "tests/support/Arguments.h"
+#include "tests/support/CudaDevice.h"
+#include "tests/support/TargetMemory.h"
+#include "tests/support/TargetUnderTest.h"
 
 #include "compiler/Compiler.h"
 #include "compiler/interpret/Interpreter.h"
@@ -16,69 +19,44 @@
 #include <thread>
 
 using namespace sectile;
+using test::CudaDevice;
+
+/// What runs.
+class conformance::Program::Code {
+public:
+  virtual ~Code() = default;
+  virtual void run(const std::vector<int64_t> &words, Grid grid) const = 0;
+};
 
 namespace {
 
-std::string &target() {
-  static std::string name = "interpret";
-  return name;
+/// The best code for the device that is there.
+std::string deviceTargetName() {
+  const auto [major, minor] = CudaDevice::get().capability();
+  return valueOrThrow(nvidiaTargetName(major, minor));
 }
 
-int64_t scratchBytes(const Artifact &artifact) {
+Target targetUnderTest() {
+  const std::string &name = test::targetUnderTest();
+  return valueOrThrow(resolveTarget(name == "cuda" ? deviceTargetName() : name));
+}
+
+int64_t resource(const Artifact &artifact, std::string_view wanted) {
   for (const auto &[name, value] : artifact.resources)
-    if (name == "scratch_bytes")
+    if (name == wanted)
       return value;
   return 0;
 }
 
-} // namespace
-
-const std::string &conformance::targetName() { return target(); }
-void conformance::setTargetName(std::string name) { target() = std::move(name); }
-
-struct conformance::Program::Compiled {
-  Artifact artifact;
-  std::shared_ptr<HostCode> code;
-};
-
-conformance::Program::Program(const std::function<void(Trace &)> &body, std::vector<ArgumentFacts> facts,
-                              Schedule schedule)
-    : traced([&] {
-        const Target resolved = valueOrThrow(resolveTarget(targetName()));
-        schedule = valueOrThrow(completeSchedule(schedule, resolved));
-        return trace("conformance", body, schedule, facts);
-      }()) {
-  const Target resolved = valueOrThrow(resolveTarget(targetName()));
-  if (resolved.kind == Target::Kind::interpret)
-    return;
-  Artifact artifact = valueOrThrow(compile(traced, resolved, schedule, /*sink=*/nullptr));
-  std::shared_ptr<HostCode> code = valueOrThrow(HostCode::load(artifact.binary(), artifact.entry));
-  compiled = std::make_unique<Compiled>(Compiled{std::move(artifact), std::move(code)});
-}
-
-conformance::Program::~Program() = default;
-
-void conformance::Program::run(const std::vector<Argument> &arguments, Grid grid) const {
-  const std::vector<int64_t> words = test::packArguments(arguments);
+/// Calls `program(x, y, z)` for the whole grid from up to four threads. `start` makes a thread's function.
+template <class Start> void onFourThreads(Grid grid, const Start &start) {
   const int64_t programs = grid.x * grid.y * grid.z;
   std::atomic<int64_t> next = 0;
-  std::mutex mutex;
-  std::optional<std::string> failure;
   const auto work = [&] {
-    const int64_t bytes = compiled ? scratchBytes(compiled->artifact) : 0;
-    // Scratch memory is aligned to 64, and its contents are undefined: NaN in every float type.
-    std::vector<char> memory(bytes + 64, '\xff');
-    void *scratch = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
-    for (int64_t i; (i = next++) < programs;) {
-      const auto x = static_cast<int32_t>(i % grid.x), y = static_cast<int32_t>(i / grid.x % grid.y),
-                 z = static_cast<int32_t>(i / grid.x / grid.y);
-      if (compiled) {
-        compiled->code->entry()(words.data(), x, y, z, scratch);
-      } else if (llvm::Error error = interpret(traced, words.data(), x, y, z)) {
-        const std::scoped_lock lock(mutex);
-        failure = llvm::toString(std::move(error));
-      }
-    }
+    auto program = start();
+    for (int64_t i; (i = next++) < programs;)
+      program(static_cast<int32_t>(i % grid.x), static_cast<int32_t>(i / grid.x % grid.y),
+              static_cast<int32_t>(i / grid.x / grid.y));
   };
   std::vector<std::thread> threads;
   for (int64_t i = 1; i < std::min<int64_t>(programs, 4); ++i)
@@ -86,8 +64,117 @@ void conformance::Program::run(const std::vector<Argument> &arguments, Grid grid
   work();
   for (std::thread &thread : threads)
     thread.join();
-  if (failure)
-    throw UserError(*failure);
+}
+
+} // namespace
+
+class conformance::Program::Interpreted final : public Code {
+public:
+  explicit Interpreted(const TracedKernel &traced) : traced(traced) {}
+  void run(const std::vector<int64_t> &words, Grid grid) const override {
+    std::mutex mutex;
+    std::optional<std::string> failure;
+    onFourThreads(grid, [&] {
+      return [&](int32_t x, int32_t y, int32_t z) {
+        if (llvm::Error error = interpret(traced, words.data(), x, y, z)) {
+          const std::scoped_lock lock(mutex);
+          failure = llvm::toString(std::move(error));
+        }
+      };
+    });
+    if (failure)
+      throw UserError(*failure);
+  }
+
+private:
+  const TracedKernel &traced;
+};
+
+class conformance::Program::HostProgram final : public Code {
+public:
+  explicit HostProgram(const Artifact &artifact)
+      : code(valueOrThrow(HostCode::load(artifact.binary(), artifact.entry))),
+        scratchBytes(resource(artifact, "scratch_bytes")) {}
+  void run(const std::vector<int64_t> &words, Grid grid) const override {
+    onFourThreads(grid, [&] {
+      // Scratch memory is aligned to 64, and its contents are undefined: NaN in every float type.
+      return [&, memory = std::vector<char>(scratchBytes + 64, '\xff')](int32_t x, int32_t y, int32_t z) mutable {
+        void *scratch = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
+        code->entry()(words.data(), x, y, z, scratch);
+      };
+    });
+  }
+
+private:
+  std::shared_ptr<HostCode> code;
+  int64_t scratchBytes;
+};
+
+class conformance::Program::CudaProgram final : public Code {
+public:
+  explicit CudaProgram(const Artifact &artifact)
+      : function(imageFor(artifact), artifact.entry, static_cast<unsigned>(resource(artifact, "threads")),
+                 static_cast<unsigned>(resource(artifact, "shared_bytes"))) {}
+  void run(const std::vector<int64_t> &words, Grid grid) const override {
+    if (grid.x * grid.y * grid.z == 0)
+      return;
+    std::vector<int64_t> all = words;
+    all.insert(all.end(), {grid.x, grid.y, grid.z});
+    function.launch(static_cast<unsigned>(grid.x * grid.y * grid.z), all);
+  }
+
+private:
+  /// Machine code where it is for this device, else the PTX it was made from, for the driver to assemble.
+  static const std::string &imageFor(const Artifact &artifact) {
+    const std::string &tested = test::targetUnderTest();
+    const char *wanted = tested == "cuda" || tested == deviceTargetName() ? "cubin" : "ptx";
+    const Stage *ptx = nullptr;
+    for (const Stage &stage : artifact.stages) {
+      if (stage.name == wanted)
+        return stage.text;
+      if (stage.name == "ptx") // without an assembler there is no cubin
+        ptx = &stage;
+    }
+    if (!ptx)
+      throw InternalError("the artifact for target " + tested + " has no stage 'ptx'");
+    return ptx->text;
+  }
+  CudaDevice::Function function;
+};
+
+conformance::Program::Program(const std::function<void(Trace &)> &body, std::vector<ArgumentFacts> facts,
+                              Schedule schedule)
+    : traced([&] {
+        schedule = valueOrThrow(completeSchedule(schedule, targetUnderTest()));
+        return trace("conformance", body, schedule, facts);
+      }()) {
+  const Target target = targetUnderTest();
+  if (target.kind == Target::Kind::interpret) {
+    code = std::make_unique<Interpreted>(traced);
+    return;
+  }
+  const Artifact artifact = valueOrThrow(compile(traced, target, schedule, /*sink=*/nullptr));
+  if (target.kind == Target::Kind::cpu)
+    code = std::make_unique<HostProgram>(artifact);
+  else
+    code = std::make_unique<CudaProgram>(artifact);
+}
+
+conformance::Program::~Program() = default;
+
+void conformance::Program::run(std::vector<Argument> arguments, Grid grid, const Adjust &adjust) const {
+  std::vector<ArrayView> arrays;
+  for (const Argument &argument : arguments)
+    if (const auto *view = std::get_if<ArrayView>(&argument))
+      arrays.push_back(*view);
+  const test::TargetMemory memory(test::targetUnderTest(), arrays);
+  for (Argument &argument : arguments)
+    if (auto *view = std::get_if<ArrayView>(&argument))
+      *view = memory.resident(*view);
+  if (adjust)
+    adjust(arguments);
+  code->run(test::packArguments(arguments), grid);
+  memory.fetch();
 }
 
 std::vector<ArgumentFacts> conformance::factsOf(const std::vector<Argument> &arguments) {

@@ -1,7 +1,8 @@
 // Runs kernels of the conformance suite on the target under test, through the compiler's own interface.
 //
 // The suite is one set of test bodies. `conformance --target interpret` holds the interpreter against expectations
-// computed in plain C++, and `--target cpu` holds the compiled code against the very same expectations.
+// computed in plain C++, and `--target cpu` or `--target cuda` hold the compiled code against the very same
+// expectations.
 #pragma once
 
 #include "compiler/dsl/TracedKernel.h"
@@ -14,10 +15,6 @@
 
 namespace sectile::conformance {
 
-/// "interpret", "cpu", …: what the command line named.
-const std::string &targetName();
-void setTargetName(std::string name);
-
 /// A kernel traced and compiled for the target under test.
 class Program {
 public:
@@ -26,13 +23,18 @@ public:
                    Schedule schedule = {});
   ~Program();
 
-  /// Runs every program of the grid, spread over four threads.
-  void run(const std::vector<Argument> &arguments, Grid grid = {}) const;
+  /// Changes the arguments once their arrays are in the target's memory.
+  using Adjust = std::function<void(std::vector<Argument> &)>;
+  /// Runs every program of the grid: on the host spread over four threads, on a device in one launch.
+  void run(std::vector<Argument> arguments, Grid grid = {}, const Adjust &adjust = {}) const;
 
 private:
-  struct Compiled;
+  class Code;
+  class Interpreted;
+  class HostProgram;
+  class CudaProgram;
   TracedKernel traced;
-  std::unique_ptr<Compiled> compiled; ///< null for the interpreter
+  std::unique_ptr<const Code> code;
 };
 
 /// Compiles and runs once, telling the compiler all that holds for the arguments.
