@@ -11,20 +11,37 @@ static_assert(sizeof(Schedule) == scheduleWords * sizeof(uint64_t) &&
                   std::has_unique_object_representations_v<Schedule>,
               "a schedule fills its words without padding");
 
-FrontKey::Descriptor FrontKey::describe(const Argument &argument) {
+/// Whether a view of legal rank is aligned as ArgumentFacts::aligned16 says.
+static bool isAligned16(const ArrayView &view) {
+  bool aligned = view.type <= Type::i1 && reinterpret_cast<uintptr_t>(view.data) % 16 == 0;
+  for (int d = 0; aligned && d < view.rank - 1; ++d)
+    aligned = view.sizes[d] <= 1 || view.strides[d] % 16 * typeBytes(view.type) % 16 == 0;
+  return aligned;
+}
+
+FrontKey::Descriptor FrontKey::describe(const Argument &argument, bool alignment) {
   const auto *view = std::get_if<ArrayView>(&argument);
   if (!view)
-    return {static_cast<uint16_t>(std::holds_alternative<float>(argument) ? Descriptor::f32 : Descriptor::i32), 0, 0, 0,
+    return {static_cast<uint16_t>(std::holds_alternative<float>(argument) ? Descriptor::f32 : Descriptor::i32),
+            0,
+            0,
+            0,
+            0,
             0};
   // Ranks and types out of range are refused when the arguments are checked; here they only need to differ.
   const int rank = view->rank;
   const bool legal = rank >= 0 && rank <= ArrayView::maxRank;
   const bool unit = legal && rank > 0 && (view->strides[rank - 1] == 1 || view->sizes[rank - 1] <= 1);
-  return {Descriptor::array, static_cast<uint16_t>(std::min<unsigned>(static_cast<unsigned>(view->type), 15)),
-          static_cast<uint16_t>(legal ? rank : 15), unit, 0};
+  return {Descriptor::array,
+          static_cast<uint16_t>(std::min<unsigned>(static_cast<unsigned>(view->type), 15)),
+          static_cast<uint16_t>(legal ? rank : 15),
+          unit,
+          alignment && legal && isAligned16(*view),
+          0};
 }
 
-FrontKey::FrontKey(const Session::Instance &kernel, std::span<const Argument> arguments, const Schedule &schedule) {
+FrontKey::FrontKey(const Session::Instance &kernel, std::span<const Argument> arguments, const Schedule &schedule,
+                   bool alignment) {
   // 1. Sizes.
   const size_t descriptorWords = (arguments.size() + 3) / 4, configWords = (kernel.configBytes + 7) / 8;
   words.resize(headerWords + descriptorWords + configWords);
@@ -34,7 +51,7 @@ FrontKey::FrontKey(const Session::Instance &kernel, std::span<const Argument> ar
   std::memcpy(&words[2], &schedule, sizeof(Schedule));
   auto *descriptors = reinterpret_cast<char *>(words.data() + headerWords);
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const Descriptor descriptor = describe(arguments[i]);
+    const Descriptor descriptor = describe(arguments[i], alignment);
     std::memcpy(descriptors + i * sizeof(Descriptor), &descriptor, sizeof(Descriptor));
   }
   if (kernel.configBytes)
@@ -59,7 +76,7 @@ Schedule FrontKey::schedule() const {
 std::vector<ArgumentFacts> FrontKey::facts() const {
   std::vector<ArgumentFacts> result(argumentCount());
   for (size_t i = 0; i < result.size(); ++i)
-    result[i].unitStride = argument(i).unitStride;
+    result[i] = {.unitStride = argument(i).unitStride != 0, .aligned16 = argument(i).aligned16 != 0};
   return result;
 }
 
@@ -87,11 +104,17 @@ std::vector<std::string> FrontKey::differences(const FrontKey &from, const Front
     for (size_t i = 0; i < to.argumentCount(); ++i) {
       const Descriptor before = from.argument(i), after = to.argument(i);
       const std::string name = i < parameters.size() ? parameters[i].name : '#' + std::to_string(i);
-      if (!before.sameType(after))
+      if (!before.sameType(after)) {
         types += (types.empty() ? "" : ", ") + name + " " + before.text() + " -> " + after.text();
-      else if (before.unitStride != after.unitStride)
-        facts += (facts.empty() ? "" : ", ") + name + " unit_stride " + std::to_string(before.unitStride) + " -> " +
-                 std::to_string(after.unitStride);
+        continue;
+      }
+      auto compare = [&](const char *fact, unsigned was, unsigned is) {
+        if (was != is)
+          facts +=
+              (facts.empty() ? "" : ", ") + name + ' ' + fact + ' ' + std::to_string(was) + " -> " + std::to_string(is);
+      };
+      compare("unit_stride", before.unitStride, after.unitStride);
+      compare("aligned16", before.aligned16, after.aligned16);
     }
     if (!types.empty())
       reasons.push_back("argument types differ: " + types);

@@ -13,7 +13,10 @@ namespace sectile {
 
 class FrontKey {
 public:
-  FrontKey(const Session::Instance &kernel, std::span<const Argument> arguments, const Schedule &schedule);
+  /// `alignment`: whether the target's code makes use of ArgumentFacts::aligned16; else arrays are not told apart by
+  /// it.
+  FrontKey(const Session::Instance &kernel, std::span<const Argument> arguments, const Schedule &schedule,
+           bool alignment = false);
 
   uint64_t hash() const { return hashed; }
   /// Compares all of it, not only the hash.
@@ -32,14 +35,14 @@ private:
   /// One argument in 16 bits.
   struct Descriptor {
     enum Kind : uint16_t { array, f32, i32 };
-    uint16_t kind : 2, type : 4, rank : 4, unitStride : 1, unused : 5;
+    uint16_t kind : 2, type : 4, rank : 4, unitStride : 1, aligned16 : 1, unused : 4;
     bool sameType(const Descriptor &other) const {
       return kind == other.kind && type == other.type && rank == other.rank;
     }
     std::string text() const;
   };
   static_assert(sizeof(Descriptor) == 2);
-  static Descriptor describe(const Argument &argument);
+  static Descriptor describe(const Argument &argument, bool alignment);
 
   size_t argumentCount() const { return words[1] >> 32; }
   size_t configBytes() const { return words[1] & 0xffffffff; }

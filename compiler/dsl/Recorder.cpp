@@ -132,6 +132,8 @@ static mlir::ArrayAttr argumentAttributes(mlir::OpBuilder &builder, const std::v
     list.set("tile.access", builder.getStringAttr(accessNames[static_cast<int>(parameter.access)]));
     if (i < facts.size() && facts[i].unitStride)
       list.set("tile.unit_stride", builder.getUnitAttr());
+    if (i < facts.size() && facts[i].aligned16)
+      list.set("tile.aligned16", builder.getUnitAttr());
     attributes.push_back(list.getDictionary(builder.getContext()));
   }
   return builder.getArrayAttr(attributes);
@@ -145,8 +147,9 @@ Recorder::Result Recorder::finish() {
     throw InternalError("facts on " + std::to_string(facts.size()) + " arguments of kernel '" + kernelName +
                         "', which declares " + std::to_string(parameters.size()));
   for (auto [fact, parameter] : llvm::zip(facts, parameters))
-    if (fact.unitStride && parameter.access == Parameter::Access::scalar)
-      throw InternalError("scalar '" + parameter.name + "' of kernel '" + kernelName + "' has no stride");
+    if ((fact.unitStride || fact.aligned16) && parameter.access == Parameter::Access::scalar)
+      throw InternalError("scalar '" + parameter.name + "' of kernel '" + kernelName +
+                          "' has no strides and no address");
 
   mlir::Block &body = kernelOp.getBody().front();
   ir::ReturnOp::create(opBuilder, module->getLoc());

@@ -28,6 +28,7 @@ struct Parameter {
 /// What a launch guarantees about one argument, and code generation may rely on.
 struct ArgumentFacts {
   bool unitStride = false; ///< the last dimension has stride 1 (or size <= 1)
+  bool aligned16 = false;  ///< address and all strides but the last (of sizes > 1) are multiples of 16 bytes
   bool operator==(const ArgumentFacts &) const = default;
 };
 

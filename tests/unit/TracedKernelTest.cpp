@@ -67,6 +67,9 @@ TEST_CASE("a trace is reproducible") { CHECK_THAT(traceScale().text(true), Equal
 TEST_CASE("facts are part of the text") {
   CHECK_THAT(traceScale().text(false), Contains("tile.name = \"x\", tile.unit_stride}"));
   CHECK_THAT(trace("scale", scale, {}, {}).text(false), !Contains("unit_stride"));
+  const std::string aligned = trace("scale", scale, {}, {{.unitStride = true}, {.aligned16 = true}}).text(false);
+  CHECK_THAT(aligned, Contains("tile.aligned16, tile.name = \"y\"}"));
+  CHECK_THAT(aligned, !Contains("tile.aligned16, tile.name = \"x\""));
 }
 
 TEST_CASE("parsing reports line, column and reason") {
