@@ -62,6 +62,76 @@ Conversion::Move sourcesOf(const Layout &from, const Layout &to, int64_t reg) {
   return move;
 }
 
+/// The register that differs from this one by a coordinate of `basis`, or -1.
+int64_t partner(const Layout &layout, int64_t reg, llvm::ArrayRef<int64_t> basis) {
+  Coordinates base = layout.base(reg);
+  for (size_t d = 0; d != base.size(); ++d)
+    base[d] ^= basis[d];
+  return layout.registerAt(base);
+}
+
+/// Pairs of registers, the one without the coordinate of `basis` first; none if one of them has no partner.
+llvm::SmallVector<std::pair<int64_t, int64_t>> pairsAlong(const Layout &layout, llvm::ArrayRef<int64_t> basis) {
+  llvm::SmallVector<std::pair<int64_t, int64_t>> pairs;
+  for (int64_t reg = 0; reg != layout.registers(); ++reg) {
+    const int64_t other = partner(layout, reg, basis);
+    if (other < 0)
+      return {};
+    if (reg < other)
+      pairs.emplace_back(reg, other);
+  }
+  return pairs;
+}
+
+// A bit y of the receiving lane moves coordinate u, which registers of `from` move; a bit x of the sending lane moves
+// coordinate w, which registers of `to` move. Let t be w's bit of a register of `to`, b that of y in the receiving
+// lane, q that of x in the sending one. Register t starts as the source with u = t. After the swap where q is set the
+// sender has the source u = t ^ q in it. It is fetched from the lane with q = t ^ b (hence y's part of the source lane
+// is x), so what arrives has u = b, as this lane wants it, and w = q = t ^ b: the swap where b is set puts it into
+// register q.
+std::optional<Conversion::Exchange> exchangeOf(const Layout &from, const Layout &to, const Conversion &conversion) {
+  Conversion::Exchange exchange;
+  exchange.laneBits = conversion.laneBits;
+  llvm::SmallVector<std::pair<Coordinates, Coordinates>> traded; // u, w
+
+  // 1. A partner x for each y.
+  size_t x = 0;
+  for (size_t y = 0; y != 5; ++y) {
+    const Coordinates &u = to.laneBits()[y];
+    const bool isMixed =
+        llvm::any_of(u, [](int64_t c) { return c != 0; }) && !leaves(u, to.shape()) && holders(from.laneBits(), u) == 0;
+    if (!isMixed)
+      continue;
+    llvm::SmallVector<std::pair<int64_t, int64_t>> pairs;
+    for (; x != 5 && pairs.empty(); ++x) {
+      const Coordinates &w = from.laneBits()[x];
+      if (llvm::any_of(w, [](int64_t c) { return c != 0; }) && holders(to.laneBits(), w) == 0 &&
+          holders(to.warpBits(), w) == 0)
+        pairs = pairsAlong(to, w);
+    }
+    if (pairs.empty())
+      return std::nullopt;
+    const size_t partnerBit = x - 1;
+    traded.emplace_back(u, from.laneBits()[partnerBit]);
+    exchange.laneBits[y] |= int64_t{1} << partnerBit;
+    exchange.before.push_back({static_cast<int64_t>(partnerBit), pairs});
+    exchange.after.push_back({static_cast<int64_t>(y), pairs});
+  }
+
+  // 2. The registers of the first step.
+  for (int64_t reg = 0; reg != to.registers(); ++reg) {
+    const Coordinates base = to.base(reg);
+    Coordinates element = base;
+    for (const auto &[u, w] : traded)
+      for (size_t d = 0; d != base.size(); ++d)
+        if (base[d] & w[d])
+          for (size_t e = 0; e != base.size(); ++e)
+            element[e] += u[e];
+    exchange.start.push_back(from.locate(element).reg);
+  }
+  return exchange;
+}
+
 } // namespace
 
 int64_t Conversion::sourceLane(const Move &move, int64_t lane) const {
@@ -75,6 +145,11 @@ bool Conversion::crossesLanes(const Move &move) const { return move.lane != 0 ||
 
 int64_t Conversion::shuffles() const {
   int64_t count = 0;
+  if (exchange) {
+    for (const Move &move : moves)
+      count += move.lane != 0 || !isIdentity(exchange->laneBits);
+    return count;
+  }
   for (const Move &move : moves)
     count += crossesLanes(move) ? static_cast<int64_t>(move.sources.size()) : 0;
   return count;
@@ -95,15 +170,13 @@ Conversion conversion(const Layout &from, const Layout &to) {
   // 2. Registers.
   bool sameNumbers = from.registers() == to.registers(), oneSource = true, crosses = false;
   for (int64_t reg = 0; reg != to.registers(); ++reg) {
-    if (to.presence(reg) == Layout::Presence::none) {
-      result.moves.emplace_back();
+    const Conversion::Move &move = result.moves.emplace_back(sourcesOf(from, to, reg));
+    if (move.sources.empty())
       continue;
-    }
     if (holders(from.warpBits(), to.base(reg)) != 0) {
       result.moves.clear();
       return result;
     }
-    const Conversion::Move &move = result.moves.emplace_back(sourcesOf(from, to, reg));
     sameNumbers &= move.sources.front().reg == reg;
     oneSource &= move.sources.size() == 1;
     crosses |= result.crossesLanes(move);
@@ -113,6 +186,8 @@ Conversion conversion(const Layout &from, const Layout &to) {
   result.kind = crosses || !oneSource ? Conversion::Kind::shuffle
                 : sameNumbers         ? Conversion::Kind::none
                                       : Conversion::Kind::registers;
+  if (!oneSource)
+    result.exchange = exchangeOf(from, to, result);
   return result;
 }
 

@@ -6,18 +6,31 @@
 //     shuffle     between the lanes of a warp       a shfl.sync for each source of each move, then selects
 //     shared      between warps                     writes to shared memory, barrier, reads
 //
-// Example of a shuffle. A pair of neighbours in each lane becomes one row in even, the other in odd registers:
+// Example of a shuffle. A pair of neighbours in each lane becomes one row in even, the other in odd lanes:
 //
 //     from: register = [[0,1]], lane = [[1,0],…]          to: register = [[1,0]], lane = [[0,1],…]
 //
-//     lane 0 has (0,0) (0,1)    wants (0,0) (1,0)         move 0: from lane with bit 0 cleared, register 0 in even
+//     lane 0 has (0,0) (0,1)    wants (0,0) (1,0)         move 0: from the lane with bit 0 cleared, register 0 in even
 //     lane 1 has (1,0) (1,1)    wants (0,1) (1,1)                 lanes, 1 in odd ones
-//                                                         move 1: from lane with bit 0 set, the same registers
+//                                                         move 1: from the lane with bit 0 set, the same registers
+//
+// Since lanes want different registers of one lane, the moves take four shuffles here, 2^n for each register when n
+// bits of lane and register change places. An exchange takes one: senders put what they send to each partner into one
+// register, and receivers put what arrived where it belongs.
+//
+//                         register 0   register 1
+//     start    lane 0     (0,0)        (0,1)
+//              lane 1     (1,0)        (1,1)
+//     before   lane 1     (1,1)        (1,0)        swaps, where bit 0 of the lane is set
+//     shuffle  lane 0     (0,0)        (1,0)        register 0 stays, register 1 comes from lane ^ 1
+//              lane 1     (1,1)        (0,1)
+//     after    lane 1     (0,1)        (1,1)        swaps, where bit 0 of the lane is set
 #pragma once
 
 #include "compiler/ir/Layout.h"
 
 #include <array>
+#include <optional>
 
 namespace sectile::ir {
 
@@ -34,13 +47,33 @@ struct Conversion {
     int64_t lane = 0; ///< the source lane of lane 0
   };
 
+  /// The moves with at most one shuffle for each register of the destination, which change as follows:
+  /// 1. register r starts as source register start[r] (-1: undefined),
+  /// 2. the swaps of `before`, in any order,
+  /// 3. register r is fetched from lane moves[r].lane ^ laneBits[i] for bits i of the lane,
+  /// 4. the swaps of `after`, in any order.
+  struct Exchange {
+    /// In lanes with this bit set, the two registers of each pair change places.
+    struct Swap {
+      int64_t laneBit;
+      llvm::SmallVector<std::pair<int64_t, int64_t>> registers;
+    };
+    llvm::SmallVector<int64_t> start;
+    llvm::SmallVector<Swap, 2> before, after;
+    std::array<int64_t, 5> laneBits;
+  };
+
   Kind kind = Kind::shared;
   llvm::SmallVector<Move> moves;        ///< for each register of the destination; none when shared
   std::array<int64_t, 5> laneBits = {}; ///< what each bit of the receiving lane XORs into the source lane
+  /// When moves have several sources, and for every bit of the lane that decides between them there is one of the
+  /// register to change places with.
+  std::optional<Exchange> exchange;
 
   int64_t sourceLane(const Move &move, int64_t lane) const;
   bool crossesLanes(const Move &move) const; ///< else the source is in the own lane: no shfl, only selects
-  int64_t shuffles() const;                  ///< how many shfl instructions, one for each register that crosses lanes
+  /// How many shfl instructions: of the exchange if there is one, else one for each source that crosses lanes.
+  int64_t shuffles() const;
 };
 
 /// Between layouts of the same shape. The source of a value that several threads hold is the nearest: the own register,

@@ -45,6 +45,42 @@ bool arrives(const Conversion &conversion, const Layout &from, const Layout &to)
   return right;
 }
 
+/// Whether the exchange, done step by step with all registers of all lanes, does what the moves do.
+bool exchanges(const Conversion &conversion, const Layout &from, const Layout &to) {
+  const Conversion::Exchange &exchange = *conversion.exchange;
+  bool right = static_cast<int64_t>(exchange.start.size()) == to.registers();
+  for (int64_t warp = 0; warp != to.warps() && right; ++warp) {
+    std::vector<std::array<int64_t, 32>> held; // by register, lane
+    for (int64_t reg : exchange.start)
+      for (int64_t lane = 0; auto &element : held.emplace_back())
+        element = reg < 0 ? undefined : elementAt(from, reg, lane++, warp);
+    const auto swap = [&](llvm::ArrayRef<Conversion::Exchange::Swap> swaps) {
+      for (const auto &each : swaps)
+        for (const auto &[a, b] : each.registers)
+          for (int64_t lane = 0; lane != 32; ++lane)
+            if (lane >> each.laneBit & 1)
+              std::swap(held[static_cast<size_t>(a)][lane], held[static_cast<size_t>(b)][lane]);
+    };
+    swap(exchange.before);
+    for (size_t reg = 0; reg != held.size(); ++reg) {
+      const auto sent = held[reg];
+      for (int64_t lane = 0; lane != 32; ++lane) {
+        int64_t source = conversion.moves[reg].lane;
+        for (size_t bit = 0; bit != 5; ++bit)
+          source ^= lane >> bit & 1 ? exchange.laneBits[bit] : 0;
+        held[reg][lane] = sent[source];
+      }
+    }
+    swap(exchange.after);
+    for (size_t reg = 0; reg != held.size(); ++reg)
+      for (int64_t lane = 0; lane != 32; ++lane) {
+        const int64_t wanted = elementAt(to, static_cast<int64_t>(reg), lane, warp);
+        right &= wanted == undefined || wanted == held[reg][lane];
+      }
+  }
+  return right;
+}
+
 /// The simplest kind by trying: every place of the destination looks for its element, first where it is itself, then in
 /// one register of its own lane (the same in all lanes and warps), then in its warp (in a lane and register that do
 /// not depend on the warp).
@@ -100,6 +136,11 @@ void check(const Layout &from, const Layout &to, std::optional<Kind> kind = {}) 
     REQUIRE(result.moves.empty());
   else
     REQUIRE(arrives(result, from, to));
+  REQUIRE((result.kind == Kind::shuffle || !result.exchange));
+  if (result.exchange) {
+    REQUIRE(exchanges(result, from, to));
+    REQUIRE(result.shuffles() <= to.registers());
+  }
   if (result.kind == Kind::none || result.kind == Kind::registers) {
     CHECK(result.shuffles() == 0);
     for (const Conversion::Move &move : result.moves)
@@ -124,18 +165,29 @@ TEST_CASE("the shuffle of the header") {
     CHECK(move.sources[1].reg == 1);
     CHECK(move.sources[1].lanes == 0xaaaaaaaa);
   }
-  CHECK(result.shuffles() == 4);
+  REQUIRE(result.exchange);
+  CHECK(result.exchange->start == llvm::SmallVector<int64_t>{0, 1});
+  REQUIRE(result.exchange->before.size() == 1);
+  REQUIRE(result.exchange->after.size() == 1);
+  CHECK(result.exchange->before[0].laneBit == 0);
+  CHECK(result.exchange->after[0].laneBit == 0);
+  CHECK(result.exchange->laneBits == std::array<int64_t, 5>{1, 2, 4, 8, 16});
+  CHECK(result.shuffles() == 1);
 }
 
 TEST_CASE("random layouts of one shape") {
   std::map<Kind, int> seen;
+  int exchanged = 0;
   for (int round = 0; round != 400; ++round) {
     const auto shape = randomShape();
     const int64_t warpBits = below(3);
     const Layout from = randomLayout(shape, warpBits, below(4)), to = randomLayout(shape, warpBits, below(4));
     check(from, to);
-    ++seen[conversion(from, to).kind];
+    const Conversion result = conversion(from, to);
+    ++seen[result.kind];
+    exchanged += result.exchange.has_value();
   }
+  CHECK(exchanged > 20);
   CHECK(seen[Kind::shuffle] > 20);
   CHECK(seen[Kind::shared] > 20);
 }
@@ -213,6 +265,10 @@ TEST_CASE("what attention relies on") {
   const Layout store({{0, 1}, {0, 2}, {0, 4}, {8, 0}}, {{0, 8}, {0, 16}, {1, 0}, {2, 0}, {4, 0}}, {{16, 0}, {32, 0}},
                      {64, 64});
   check(result, store, Kind::shuffle);
+  CHECK(conversion(result, store).exchange.has_value());
+  CHECK(conversion(result, store).shuffles() <= 32);
+  for (int64_t columns : {32, 64, 80, 128})
+    CHECK(conversion(mmaAccumulator({128, columns}, rows), mmaOperandA({128, columns}, 8, 32, rows)).exchange);
 }
 
 TEST_CASE("shared memory, when warps or shapes do not agree") {
