@@ -44,17 +44,18 @@ llvm::Expected<Assembled> byProgram(llvm::StringRef ptx, const Target &target) {
   return Assembled{std::move(*cubin), std::move(*log)};
 }
 
-/// Lines with the notes C7500 to C7599: the assembler gave up on what makes a kernel fast, and says so in passing.
+} // namespace
+
+// The assembler gave up on what makes a kernel fast, and says so in passing:
+//   ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to …
 std::string brokenPromises(llvm::StringRef log) {
-  const llvm::Regex note("\\(?C75[0-9][0-9]\\)?");
+  const llvm::Regex note("\\(C75[0-9][0-9]\\)");
   std::string lines;
   for (llvm::StringRef line : llvm::split(log, '\n'))
     if (note.match(line))
       lines += line.str() + '\n';
   return lines;
 }
-
-} // namespace
 
 llvm::Expected<std::string> assemble(llvm::StringRef ptx, const Target &target) {
   const std::string name = assemblerName(target.nvidia.assembler);

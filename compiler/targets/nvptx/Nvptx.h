@@ -36,6 +36,9 @@ std::string assemblerName(const Target::Nvidia::Assembler &assembler);
 /// one as well when the assembler notes that it serialized what should overlap, or ignored a register budget (C75xx).
 llvm::Expected<std::string> assemble(llvm::StringRef ptx, const Target &target);
 
+/// The lines of an assembler's log with a note C75xx.
+std::string brokenPromises(llvm::StringRef log);
+
 /// What a kernel takes of a multiprocessor.
 struct Usage {
   int64_t threads = 0;     ///< of a block
