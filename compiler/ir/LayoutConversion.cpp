@@ -11,6 +11,9 @@ namespace {
 
 using Bases = Layout::Bases;
 
+/// For each bit of a lane's number, the lanes in which it is set.
+constexpr uint32_t lanesWith[] = {0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000};
+
 /// The bits of an index that move some of these coordinates.
 int64_t holders(Bases bases, llvm::ArrayRef<int64_t> coordinates) {
   int64_t index = 0;
@@ -44,20 +47,35 @@ bool staysInWarp(const Layout &from, const Layout &to) {
   });
 }
 
-/// The sources of one register of `to`, by the lanes that take them.
-Conversion::Move sourcesOf(const Layout &from, const Layout &to, int64_t reg) {
-  Conversion::Move move;
+/// The bits of the receiving lane that decide which register of the source lane is wanted: what they move, registers of
+/// `from` move.
+llvm::SmallVector<size_t, 5> decidingBits(const Layout &from, const Layout &to) {
+  llvm::SmallVector<size_t, 5> bits;
+  for (size_t i = 0; i != 5; ++i) {
+    const Coordinates &want = to.laneBits()[i];
+    const bool moves = llvm::any_of(want, [](int64_t c) { return c != 0; });
+    if (moves && !leaves(want, to.shape()) && holders(from.laneBits(), want) == 0)
+      bits.push_back(i);
+  }
+  return bits;
+}
+
+/// The sources of one register of `to`, for each setting of the bits that decide.
+Conversion::Move sourcesOf(const Layout &from, const Layout &to, int64_t reg, llvm::ArrayRef<size_t> deciding) {
   const Coordinates base = to.base(reg);
+  Conversion::Move move;
   move.lane = holders(from.laneBits(), base);
-  for (int64_t lane = 0; lane != 32; ++lane) {
-    const Coordinates element = to.coordinates(reg, lane, 0);
-    if (!to.contains(element))
-      continue;
-    const int64_t source = from.locate(element).reg;
-    auto *known = llvm::find_if(move.sources, [&](const auto &each) { return each.reg == source; });
-    if (known == move.sources.end())
-      known = move.sources.insert(known, {source, 0});
-    known->lanes |= uint32_t{1} << lane;
+  for (uint32_t setting = 0; setting != uint32_t{1} << deciding.size(); ++setting) {
+    Coordinates element = base;
+    uint32_t lanes = ~uint32_t{0};
+    for (const auto &[i, bit] : llvm::enumerate(deciding)) {
+      const bool isSet = setting >> i & 1;
+      lanes &= isSet ? lanesWith[bit] : ~lanesWith[bit];
+      for (size_t d = 0; isSet && d != element.size(); ++d)
+        element[d] += to.laneBits()[bit][d];
+    }
+    if (to.contains(element))
+      move.sources.push_back({from.locate(element).reg, lanes});
   }
   return move;
 }
@@ -70,7 +88,8 @@ int64_t partner(const Layout &layout, int64_t reg, llvm::ArrayRef<int64_t> basis
   return layout.registerAt(base);
 }
 
-/// Pairs of registers, the one without the coordinate of `basis` first; none if one of them has no partner.
+/// Pairs of registers, the one without the coordinate of `basis` first; none if one of them has no partner or registers
+/// do not move it.
 llvm::SmallVector<std::pair<int64_t, int64_t>> pairsAlong(const Layout &layout, llvm::ArrayRef<int64_t> basis) {
   llvm::SmallVector<std::pair<int64_t, int64_t>> pairs;
   for (int64_t reg = 0; reg != layout.registers(); ++reg) {
@@ -89,30 +108,22 @@ llvm::SmallVector<std::pair<int64_t, int64_t>> pairsAlong(const Layout &layout, 
 // sender has the source u = t ^ q in it. It is fetched from the lane with q = t ^ b (hence y's part of the source lane
 // is x), so what arrives has u = b, as this lane wants it, and w = q = t ^ b: the swap where b is set puts it into
 // register q.
-std::optional<Conversion::Exchange> exchangeOf(const Layout &from, const Layout &to, const Conversion &conversion) {
+std::optional<Conversion::Exchange> exchangeOf(const Layout &from, const Layout &to, const Conversion &conversion,
+                                               llvm::ArrayRef<size_t> deciding) {
   Conversion::Exchange exchange;
   exchange.laneBits = conversion.laneBits;
   llvm::SmallVector<std::pair<Coordinates, Coordinates>> traded; // u, w
 
   // 1. A partner x for each y.
   size_t x = 0;
-  for (size_t y = 0; y != 5; ++y) {
-    const Coordinates &u = to.laneBits()[y];
-    const bool isMixed =
-        llvm::any_of(u, [](int64_t c) { return c != 0; }) && !leaves(u, to.shape()) && holders(from.laneBits(), u) == 0;
-    if (!isMixed)
-      continue;
+  for (size_t y : deciding) {
     llvm::SmallVector<std::pair<int64_t, int64_t>> pairs;
-    for (; x != 5 && pairs.empty(); ++x) {
-      const Coordinates &w = from.laneBits()[x];
-      if (llvm::any_of(w, [](int64_t c) { return c != 0; }) && holders(to.laneBits(), w) == 0 &&
-          holders(to.warpBits(), w) == 0)
-        pairs = pairsAlong(to, w);
-    }
+    for (; x != 5 && pairs.empty(); ++x)
+      pairs = pairsAlong(to, from.laneBits()[x]);
     if (pairs.empty())
       return std::nullopt;
     const size_t partnerBit = x - 1;
-    traded.emplace_back(u, from.laneBits()[partnerBit]);
+    traded.emplace_back(to.laneBits()[y], from.laneBits()[partnerBit]);
     exchange.laneBits[y] |= int64_t{1} << partnerBit;
     exchange.before.push_back({static_cast<int64_t>(partnerBit), pairs});
     exchange.after.push_back({static_cast<int64_t>(y), pairs});
@@ -168,9 +179,10 @@ Conversion conversion(const Layout &from, const Layout &to) {
   }
 
   // 2. Registers.
+  const auto deciding = decidingBits(from, to);
   bool sameNumbers = from.registers() == to.registers(), oneSource = true, crosses = false;
   for (int64_t reg = 0; reg != to.registers(); ++reg) {
-    const Conversion::Move &move = result.moves.emplace_back(sourcesOf(from, to, reg));
+    const Conversion::Move &move = result.moves.emplace_back(sourcesOf(from, to, reg, deciding));
     if (move.sources.empty())
       continue;
     if (holders(from.warpBits(), to.base(reg)) != 0) {
@@ -186,8 +198,11 @@ Conversion conversion(const Layout &from, const Layout &to) {
   result.kind = crosses || !oneSource ? Conversion::Kind::shuffle
                 : sameNumbers         ? Conversion::Kind::none
                                       : Conversion::Kind::registers;
+  const int64_t shuffles = result.shuffles();
   if (!oneSource)
-    result.exchange = exchangeOf(from, to, result);
+    result.exchange = exchangeOf(from, to, result, deciding);
+  if (result.shuffles() >= shuffles)
+    result.exchange.reset();
   return result;
 }
 

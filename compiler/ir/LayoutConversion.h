@@ -36,7 +36,8 @@ namespace sectile::ir {
 
 struct Conversion {
   enum class Kind { none, registers, shuffle, shared };
-  /// A register to read, and the lanes (a bit each, of the receiving ones) that need it.
+  /// A register to read, and the lanes (a bit each, of the receiving ones) that take it. Those whose element is past
+  /// the shape may be among them.
   struct Source {
     int64_t reg;
     uint32_t lanes;
@@ -66,7 +67,7 @@ struct Conversion {
   Kind kind = Kind::shared;
   llvm::SmallVector<Move> moves;        ///< for each register of the destination; none when shared
   std::array<int64_t, 5> laneBits = {}; ///< what each bit of the receiving lane XORs into the source lane
-  /// When moves have several sources, and for every bit of the lane that decides between them there is one of the
+  /// When it takes fewer shuffles. There must be, for every bit of the lane that decides between sources, a bit of the
   /// register to change places with.
   std::optional<Exchange> exchange;
 

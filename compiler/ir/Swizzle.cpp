@@ -19,16 +19,18 @@ bool isPowerOfTwo(int64_t n) { return n > 0 && llvm::isPowerOf2_64(static_cast<u
 
 /// Conflicts of the lanes served together, whose words are given by bank.
 int64_t conflictsOfPass(llvm::ArrayRef<int64_t> offsets, int64_t bytes) {
-  std::array<llvm::SmallVector<int64_t, 8>, banks> words;
-  size_t passes = 1;
+  llvm::SmallVector<int64_t, 64> words;
   for (int64_t offset : offsets)
-    for (int64_t word = offset / bankBytes; word * bankBytes < offset + bytes; ++word) {
-      auto &inBank = words[static_cast<size_t>(word % banks)];
-      if (!llvm::is_contained(inBank, word))
-        inBank.push_back(word);
-      passes = std::max(passes, inBank.size());
-    }
-  return static_cast<int64_t>(passes) - 1;
+    for (int64_t word = offset / bankBytes; word * bankBytes < offset + bytes; ++word)
+      words.push_back(word);
+  llvm::sort(words);
+  words.erase(llvm::unique(words), words.end());
+
+  std::array<int64_t, banks> wordsInBank = {};
+  int64_t passes = 1;
+  for (int64_t word : words)
+    passes = std::max(passes, ++wordsInBank[static_cast<size_t>(word % banks)]);
+  return passes - 1;
 }
 
 } // namespace
@@ -44,8 +46,8 @@ Swizzle Swizzle::forRows(int64_t rowBytes) {
 std::optional<std::string> Swizzle::verify() const {
   std::string message;
   llvm::raw_string_ostream os(message);
-  if (!isPowerOfTwo(step) || !isPowerOfTwo(span) || !isPowerOfTwo(unit) || unit > 16)
-    os << "step, span and unit must be powers of two and a unit at most 16 bytes; they are " << step << ", " << span
+  if (!isPowerOfTwo(step) || !isPowerOfTwo(span) || !isPowerOfTwo(unit) || unit > 64)
+    os << "step, span and unit must be powers of two and a unit at most 64 bytes; they are " << step << ", " << span
        << " and " << unit;
   else if (rowBytes < 1 || (span > 1 && rowBytes % (unit * span) != 0))
     os << "a row of " << rowBytes << " bytes is no multiple of the " << unit * span << " bytes that change places ("
@@ -72,7 +74,7 @@ int64_t vectorBytes(const Layout &layout, int bits, bool transposed, int64_t uni
   const size_t contiguous = transposed ? 0 : 1;
   const int64_t size = layout.shape()[contiguous];
   const int64_t elements = std::min(layout.vectorWidth(contiguous), size & -size);
-  return std::min(elements * bits / 8, unit);
+  return std::min({elements * bits / 8, unit, int64_t{16}});
 }
 
 int64_t bankConflicts(llvm::ArrayRef<int64_t> offsets, int64_t bytes) {
@@ -105,10 +107,14 @@ int64_t bankConflicts(const Swizzle &swizzle, const SharedAccess &access) {
 
   // Lanes past the shape take no part, but keep their place in the passes: they do as a neighbour does.
   const int64_t elements = access.bytes * 8 / access.bits;
+  llvm::SmallVector<Coordinates, 0> laneParts;
+  for (int64_t lane = 0; lane != 32; ++lane)
+    laneParts.push_back(layout.coordinates(0, lane, 0)); // register 0 is at 0
   for (int64_t reg = 0; reg < layout.registers(); reg += elements) {
     llvm::SmallVector<int64_t, 32> offsets;
-    for (int64_t lane = 0; lane != 32; ++lane) {
-      const Coordinates element = layout.coordinates(reg, lane, 0);
+    const Coordinates base = layout.base(reg);
+    for (const Coordinates &part : laneParts) {
+      const int64_t element[] = {base[0] + part[0], base[1] + part[1]};
       if (layout.contains(element))
         offsets.push_back(offsetOf(element));
       else if (!offsets.empty())
@@ -125,9 +131,10 @@ Swizzle chooseSwizzle(int64_t rowBytes, const SharedAccess &write, const SharedA
 
   Swizzle best = Swizzle::plain(rowBytes);
   int64_t fewest = bankConflicts(best, write) + bankConflicts(best, read);
-  for (int64_t span = 2; span * shortest <= banks * bankBytes; span *= 2)
+  constexpr int64_t line = banks * bankBytes;
+  for (int64_t span = 2; span * shortest <= line; span *= 2)
     for (int64_t step = 1; step != 32; step *= 2)
-      for (int64_t unit = 16; unit >= shortest; unit /= 2) {
+      for (int64_t unit = shortest; span * unit <= line; unit *= 2) {
         const Swizzle candidate{rowBytes, step, span, unit};
         if (fewest == 0 || candidate.verify())
           continue;

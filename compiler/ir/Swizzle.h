@@ -29,7 +29,7 @@ struct Swizzle {
   int64_t rowBytes;  ///< from row to row; a multiple of unit * span
   int64_t step = 1;  ///< rows that share a permutation
   int64_t span = 1;  ///< chunks that change places; 1: plain row-major
-  int64_t unit = 16; ///< bytes of a chunk
+  int64_t unit = 16; ///< bytes of a chunk; vectors of up to 16 bytes stay whole in chunks that are no shorter
 
   static Swizzle plain(int64_t rowBytes) { return {rowBytes}; }
   /// Free of conflicts for rows of 16 bytes and for ldmatrix, when rowBytes is a multiple of 16; else plain.

@@ -140,6 +140,10 @@ void check(const Layout &from, const Layout &to, std::optional<Kind> kind = {}) 
   if (result.exchange) {
     REQUIRE(exchanges(result, from, to));
     REQUIRE(result.shuffles() <= to.registers());
+    int64_t fetched = 0;
+    for (const Conversion::Move &move : result.moves)
+      fetched += result.crossesLanes(move) ? static_cast<int64_t>(move.sources.size()) : 0;
+    REQUIRE(result.shuffles() < fetched);
   }
   if (result.kind == Kind::none || result.kind == Kind::registers) {
     CHECK(result.shuffles() == 0);
@@ -173,6 +177,22 @@ TEST_CASE("the shuffle of the header") {
   CHECK(result.exchange->after[0].laneBit == 0);
   CHECK(result.exchange->laneBits == std::array<int64_t, 5>{1, 2, 4, 8, 16});
   CHECK(result.shuffles() == 1);
+}
+
+TEST_CASE("lanes past the shape have nothing to exchange") {
+  const Layout from({{0, 1}}, {{1, 0}, {2, 0}, {4, 0}, {8, 0}, {0, 0}}, {}, {16, 2});
+  const Layout to({{1, 0}}, {{0, 1}, {2, 0}, {4, 0}, {8, 0}, {0, 2}}, {}, {16, 2});
+  check(from, to, Kind::shuffle);
+  REQUIRE(conversion(from, to).exchange);
+  CHECK(conversion(from, to).exchange->before.size() == 1);
+}
+
+TEST_CASE("where lanes hold copies they only select") {
+  const Layout from({{0, 1}}, {{0, 0}, {1, 0}, {2, 0}, {4, 0}, {8, 0}}, {}, {16, 2});
+  const Layout to({}, {{0, 1}, {1, 0}, {2, 0}, {4, 0}, {8, 0}}, {}, {16, 2});
+  check(from, to, Kind::shuffle);
+  CHECK(conversion(from, to).shuffles() == 0);
+  CHECK(!conversion(from, to).exchange);
 }
 
 TEST_CASE("random layouts of one shape") {

@@ -168,6 +168,7 @@ TEST_CASE("vectors end where rows do") {
   CHECK(bytes(21, 8, 16) == 2);
   CHECK(bytes(64, 8, 32) == 16); // at most 16 bytes
   CHECK(bytes(64, 8, 16, 4) == 4);
+  CHECK(bytes(64, 8, 32, 64) == 16);
   CHECK(bytes(64, 2, 16) == 4);
   CHECK(vectorBytes(mmaOperandB({64, 64}, 16, 16, {}), 16, true) == 4);
   CHECK(vectorBytes(mmaOperandB({64, 64}, 16, 16, {}), 16, false) == 2);
@@ -202,6 +203,12 @@ TEST_CASE("the chosen swizzle has the fewest conflicts") {
   CHECK(bankConflicts(Swizzle::plain(128), columns) == 32 * 31);
   CHECK(chooseSwizzle(128, write, columns) == Swizzle{128, 1, 32, 4});
   CHECK(bankConflicts(Swizzle{128, 1, 32, 4}, write) + bankConflicts(Swizzle{128, 1, 32, 4}, columns) == 0);
+  // Operand B of f32, which ldmatrix cannot transpose: four rows of eight words each meet no bank twice in chunks of 32
+  // bytes, and vectors of 16 stay whole in them.
+  const SharedAccess vectors{Layout::blocked({64, 64}, 4, 4), 32, false, 16};
+  const SharedAccess operand{mmaOperandB({64, 64}, 32, 8, {4, 1}), 32, false, 4};
+  CHECK(chooseSwizzle(256, vectors, operand) == Swizzle{256, 1, 4, 32});
+  CHECK(bankConflicts(Swizzle{256, 1, 4, 32}, vectors) + bankConflicts(Swizzle{256, 1, 4, 32}, operand) == 0);
   // Without conflicts the plain one is the simplest.
   CHECK(chooseSwizzle(128, write, write) == Swizzle::plain(128));
   // Never worse than plain rows or the table.
@@ -231,8 +238,8 @@ TEST_CASE("what is no swizzle") {
   CHECK(Swizzle{96, 1, 8}.verify() ==
         "a row of 96 bytes is no multiple of the 128 bytes that change places (8 chunks of 16)");
   CHECK(Swizzle{128, 3, 8}.verify() ==
-        "step, span and unit must be powers of two and a unit at most 16 bytes; they are 3, 8 and 16");
-  CHECK(Swizzle{128, 1, 4, 32}.verify().has_value());
+        "step, span and unit must be powers of two and a unit at most 64 bytes; they are 3, 8 and 16");
+  CHECK(Swizzle{1024, 1, 4, 128}.verify().has_value());
   CHECK(Swizzle{0}.verify().has_value());
   CHECK(!Swizzle{100}.verify());
 }
