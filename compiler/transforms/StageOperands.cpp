@@ -89,6 +89,16 @@ int32_t groupsBetween(CommitOp commit, WaitOp wait) {
 /// The operation of `block` that contains `op`, or is it.
 Operation *ancestorIn(Block *block, Operation *op) { return block->findAncestorOpInBlock(*op); }
 
+/// Whether an operand goes through shared memory: what crosses warps, and what comes from memory even where shuffles
+/// would do.
+bool isStaged(ConvertOp convert) {
+  const auto kind = conversion(layoutOf(convert.getSource()), layoutOf(convert.getResult())).kind;
+  Value origin = convert.getSource();
+  if (auto cast = origin.getDefiningOp<CastOp>())
+    origin = cast.getSource();
+  return kind == Conversion::Kind::shared || (kind == Conversion::Kind::shuffle && origin.getDefiningOp<LoadOp>());
+}
+
 class Staging {
 public:
   Staging(BlockKernelOp kernel, bool asyncCopies, int64_t operandRegisters)
@@ -120,8 +130,7 @@ void Staging::collect(BlockDotOp dot) {
     auto convert = tensor.getDefiningOp<ConvertOp>();
     if (!convert)
       continue;
-    const auto kind = sectile::ir::conversion(layoutOf(convert.getSource()), layoutOf(convert.getResult())).kind;
-    if (kind == Conversion::Kind::shared || kind == Conversion::Kind::shuffle)
+    if (isStaged(convert))
       staged[convert.getSource()].push_back({operand, transposed});
   }
 }

@@ -110,3 +110,20 @@ tile.kernel @written(%x: !tile.view<2xf16> {tile.access = "inout", tile.unit_str
   tile.store %l, %o[%c0, %c0] : tensor<4x4xf32>, !tile.view<2xf32>
   tile.return
 }
+
+// -----
+
+// A product of f32 that is the next one's operand moves between the lanes of a warp only: no shared memory for it.
+// CHECK-LABEL: block.kernel @chained
+// CHECK: %[[S:.*]] = block.dot mma
+// CHECK: %[[P:.*]] = block.convert %[[S]]
+// CHECK: block.dot mma %[[P]]
+tile.kernel @chained(%x: !tile.view<2xf32> {tile.access = "input", tile.unit_stride, tile.aligned16}, %o: !tile.view<2xf32>) {
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.load %x[%c0, %c0] : !tile.view<2xf32> -> tensor<64x64xf32>
+  %s = tile.dot %a, %a, %zero : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+  %t = tile.dot %s, %a, %zero : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+  tile.store %t, %o[%c0, %c0] : tensor<64x64xf32>, !tile.view<2xf32>
+  tile.return
+}
