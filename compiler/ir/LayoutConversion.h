@@ -48,10 +48,10 @@ struct Conversion {
     int64_t lane = 0; ///< the source lane of lane 0
   };
 
-  /// The moves with at most one shuffle for each register of the destination, which change as follows:
-  /// 1. register r starts as source register start[r] (-1: undefined),
+  /// The moves with at most one shuffle for each register r of the destination:
+  /// 1. r starts as source register start[r] (-1: undefined),
   /// 2. the swaps of `before`, in any order,
-  /// 3. register r is fetched from lane moves[r].lane ^ laneBits[i] for bits i of the lane,
+  /// 3. r is fetched from lane moves[r].lane ^ laneBits[i] for bits i of the lane,
   /// 4. the swaps of `after`, in any order.
   struct Exchange {
     /// In lanes with this bit set, the two registers of each pair change places.
