@@ -98,9 +98,9 @@ public:
   /// The same atom over another shape of the same rank.
   Layout over(llvm::ArrayRef<int64_t> shape) const { return {registerBits(), laneBits(), warpBits(), shape}; }
 
-  /// For loads and stores: `vector` neighbours along the last dimension in each thread, lanes along it as far as it
-  /// goes (none idle in part if four or more lanes divide it), then lanes and warps along the dimensions before it.
-  /// What is left over holds copies. `warps` and `vector` are powers of two.
+  /// For loads and stores: `vector` neighbours along the last dimension in each thread; along it as many lanes as leave
+  /// the fewest idle, but at least four; the other lanes, then the warps, along the dimensions before it. What is left
+  /// over holds copies. `warps` and `vector` are powers of two.
   static Layout blocked(llvm::ArrayRef<int64_t> shape, int64_t warps, int64_t vector);
 
 private:

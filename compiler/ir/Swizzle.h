@@ -15,7 +15,7 @@
 //     128 * k         8 * k         1      8      128-byte swizzle of TMA and wgmma (rows of 128 bytes)
 //      64 * odd       4 * odd       2      4       64-byte swizzle (64)
 //      32 * odd       2 * odd       4      2       32-byte swizzle (32)
-//      16 * odd       odd           8      1       none: an odd number of chunks does it by itself
+//      16 * odd       odd           -      1       none: an odd number of chunks does it by itself
 //
 // The table is Swizzle::forRows; it serves ldmatrix, ldmatrix.trans, stmatrix and rows of 16-byte chunks of cp.async
 // alike. Other accesses are counted, not guessed: bankConflicts() and chooseSwizzle().
