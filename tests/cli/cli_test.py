@@ -125,6 +125,31 @@ class CommandLine(unittest.TestCase):
                 self.assertGreater(Path(file).stat().st_size, 0)
             self.assertIn("tile.kernel", (out / "tile.mlir").read_text())
 
+    def test_compile_for_nvidia_gpus(self):
+        small = ["compile", "attention-forward", "--headdim", "32", "--dtype", "bf16"]
+        schedule = ["--schedule", "blockM=64,blockN=32"]
+        for target in ("nvptx:sm_75", "nvptx:sm_90a"):
+            out = self.folder / target.replace(":", "-")
+            result, = self.json(*small, *schedule, "--target", target, "--toolkit", "none", "-o", out)
+            self.assertEqual(result["target"], target + ":driver")  # which assembles the PTX when it loads it
+            self.assertEqual([Path(file).name for file in result["files"]],
+                             ["tile.mlir", "block.mlir", "llvm.mlir", "kernel.ptx"])
+            self.assertEqual(result["resources"]["threads"], 128)
+            self.assertIn("block.kernel", (out / "block.mlir").read_text())
+            self.assertIn(".target " + target[6:], (out / "kernel.ptx").read_text())
+        out = self.folder / "assembled"
+        result, = self.json(*small, *schedule, "--target", "nvptx:sm_80", "-o", out)
+        if "driver" not in result["target"]:  # this machine has an assembler
+            self.assertIn("kernel.cubin", [Path(file).name for file in result["files"]])
+            self.assertEqual((out / "kernel.cubin").read_bytes()[:4], b"\x7fELF")
+            self.assertEqual(result["resources"]["spill_bytes"], 0)
+            self.assertGreater(result["resources"]["registers"], 0)
+        self.refused("legal: nvptx:sm_75", *small, "--target", "nvptx:sm_70", "-o", out)
+        self.refused("'threads'", *small, "--target", "nvptx:sm_80", "--schedule", "threads=2", "-o", out)
+        self.refused("sm_75 allows 65536", "compile", "attention-forward", "--headdim", "256", "--target", "nvptx:sm_75",
+                     "--dtype", "f16", "--schedule", "blockM=64,blockN=128,warps=8", "-o", out)
+        self.refused("option 'toolkit'", *small, "--target", "nvptx:sm_80", "--toolkit", "/nonexistent", "-o", out)
+
     def test_cache(self):
         self.assertEqual(self.json("cache", "path")[0]["path"], self.environment["SECTILE_CACHE"])
         self.assertEqual(self.json("cache", "ls"), [])

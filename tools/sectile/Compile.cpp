@@ -4,6 +4,7 @@
 #include "Output.h"
 #include "Problem.h"
 
+#include "compiler/targets/nvptx/Disassemble.h"
 #include "sectile/Error.h"
 
 #include <cerrno>
@@ -31,6 +32,18 @@ void writeFile(const std::filesystem::path &path, const std::string &text) {
     throw DeviceError(path.string() + ": cannot be written: " + std::strerror(errno));
 }
 
+/// The listing of a cubin, as one more stage for people to read. Without a disassembler there is none, which is said.
+std::optional<Stage> listing(const Stage &cubin, const std::string &toolkit, Output &output) {
+  llvm::Expected<std::optional<std::string>> text = nvptx::disassemble(cubin.text, toolkit);
+  if (!text)
+    throw DeviceError("the cubin cannot be disassembled: " + llvm::toString(text.takeError()));
+  if (!*text) {
+    output.message("no stage 'sass': neither nvdisasm nor cuobjdump is on PATH or in a toolkit's folder");
+    return std::nullopt;
+  }
+  return Stage{"sass", "kernel.sass", std::move(**text)};
+}
+
 Outcome CompileCommand::run(Output &output) const {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -38,7 +51,8 @@ Outcome CompileCommand::run(Output &output) const {
     throw UserError("-o " + folder + ": cannot be made: " + error.message());
 
   ProblemArguments::Problem problem = arguments.make();
-  Session session(arguments.sessionOptions());
+  const Options options = arguments.sessionOptions();
+  Session session(options);
   const Progress progress("compiling");
   const std::shared_ptr<const Executable> executable =
       prepareAttentionForward(session, problem.q.view(), problem.k.view(), problem.v.view(), problem.out.view(),
@@ -49,10 +63,14 @@ Outcome CompileCommand::run(Output &output) const {
                             toString(executable->schedule()).c_str(), executable->key().c_str());
   for (const auto &[name, value] : executable->resources()) {
     resources[name] = value;
-    text += format("%-9s %lld\n", name.c_str(), static_cast<long long>(value));
+    text += format("%-16s %lld\n", name.c_str(), static_cast<long long>(value));
   }
   llvm::json::Array files;
-  for (const Stage &stage : executable->stages()) {
+  std::vector<Stage> stages = executable->stages();
+  if (stages.back().name == "cubin")
+    if (std::optional<Stage> sass = listing(stages.back(), options.toolkit, output))
+      stages.push_back(std::move(*sass));
+  for (const Stage &stage : stages) {
     const std::filesystem::path path = std::filesystem::path(folder) / stage.file;
     writeFile(path, stage.text);
     files.push_back(path.string());

@@ -77,6 +77,10 @@ void ProblemArguments::addTo(CLI::App &app, bool withFiles) {
                  "cpu:<processor> [SECTILE_TARGET]")
       ->group(compilation);
   app.add_option("--schedule", scheduleText, "such as blockM=64,blockN=128 [chosen by the target]")->group(compilation);
+  app.add_option("--toolkit", toolkit,
+                 "a CUDA toolkit's folder, to look for assemblers first; none: leave PTX to the driver")
+      ->type_name("DIR")
+      ->group(compilation);
   app.add_option("--threads", threads, "host threads [all]")->check(CLI::PositiveNumber)->group(compilation);
 }
 
@@ -84,6 +88,7 @@ Options ProblemArguments::sessionOptions() const {
   Options options = Options::fromEnvironment();
   if (!target.empty())
     options.target = target;
+  options.toolkit = toolkit;
   if (threads)
     options.threads = *threads;
   return options;

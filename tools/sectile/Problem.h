@@ -63,7 +63,7 @@ private:
   std::vector<int64_t> window, keyLengths;
   float softcap = 0, dropout = 0;
   uint64_t dropoutSeed = 0, dropoutOffset = 0;
-  std::string target, scheduleText;
+  std::string target, toolkit, scheduleText;
   std::optional<int> threads;
 };
 
