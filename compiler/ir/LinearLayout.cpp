@@ -2,6 +2,7 @@
 #include "compiler/ir/LinearLayout.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -62,7 +63,7 @@ std::string toString(Axis axis) {
   case Axis::offset:
     return "offset";
   default:
-    return "dim" + std::to_string(static_cast<int>(axis) - static_cast<int>(Axis::dim0));
+    return (llvm::Twine("dim") + llvm::Twine(static_cast<int>(axis) - static_cast<int>(Axis::dim0))).str();
   }
 }
 

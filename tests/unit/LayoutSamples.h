@@ -22,7 +22,7 @@ inline int64_t below(int64_t n) { return std::uniform_int_distribution<int64_t>(
 inline std::string describe(const Layout &layout) {
   std::string text = layout.toString() + " over";
   for (int64_t size : layout.shape())
-    text += " " + std::to_string(size);
+    (text += ' ') += std::to_string(size);
   return text;
 }
 
