@@ -29,13 +29,13 @@ struct Gpus {
 
   explicit Gpus(std::vector<FakeDevice> devices = {{"Fake H200", 9, 0}, {"Fake H200", 9, 0}}) {
     fake.reset(std::move(devices));
-    fake.setParameterBytes(80); // of `scaleKernel`, where machine code comes from a real assembler
   }
   Options options(const std::string &target = "cuda") {
     Options result;
     result.target = target;
     result.cache = "off";
     result.cudaDriver = FakeCuda::library();
+    result.toolkit = "none"; // the driver assembles, on every machine alike
     result.logLevel = 2;
     result.log = [this](int, const std::string &line) { lines.push_back(line); };
     return result;
@@ -74,7 +74,19 @@ TEST_CASE("a launch on a GPU compiles once, for the device") {
   for (const char *name : {"registers", "spill_bytes", "shared_bytes", "threads", "occupancy_blocks"})
     CHECK(std::ranges::count(executable->resources(), name, &std::pair<std::string, int64_t>::first) == 1);
   CHECK(executable->stages().front().name == "tile");
-  CHECK(std::ranges::count(executable->stages(), "cubin", &Stage::name) == 1); // from an assembler, or the driver's
+  CHECK(executable->stages().back().name == "cubin"); // the driver's
+  CHECK_THAT(executable->stages().back().text, Contains("FAKE sm_90"));
+}
+
+TEST_CASE("what an assembler made is loaded as it is") {
+  Gpus gpus;
+  gpus.fake.setParameterBytes(80);
+  Options options = gpus.options();
+  options.toolkit = "";
+  Session session(options);
+  scale(session, gpus.stream(0), gpus.array(0), gpus.array(0));
+  CHECK(gpus.fake.launches().size() == 1);
+  CHECK(std::ranges::count(gpus.fake.calls(), "cuLinkCreate") == (session.target() == "nvptx:sm_90a:driver"));
 }
 
 TEST_CASE("code assembled by the driver is found on disk by the next session") {

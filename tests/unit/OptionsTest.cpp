@@ -59,8 +59,8 @@ static std::string refusal(std::initializer_list<std::pair<const char *, const c
 }
 
 TEST_CASE("malformed variables are refused with their name, value and what is legal") {
-  CHECK(refusal({{"SECTILE_TARGET", "gpu"}}) ==
-        "environment variable SECTILE_TARGET is 'gpu'; legal: cpu, cpu:<processor>, interpret");
+  CHECK(refusal({{"SECTILE_TARGET", "gpu"}}) == "environment variable SECTILE_TARGET is 'gpu'; legal: cpu, "
+                                                "cpu:<processor>, interpret, cuda, cuda:<n>, nvptx:<architecture>");
   CHECK(refusal({{"SECTILE_AUTOTUNE", "yes"}}) ==
         "environment variable SECTILE_AUTOTUNE is 'yes'; legal: 0, false, off; 1, true, on; force");
   CHECK_THAT(refusal({{"SECTILE_LOG", "4"}}), Contains("environment variable SECTILE_LOG is '4'; legal: 0 (errors)"));
