@@ -9,6 +9,7 @@ using P = arith::CmpIPredicate;
 constexpr int64_t chunkBytes = 16;
 
 void KernelLowering::lower(CopyAsyncOp op) {
+  orderAccess(op, op.getView());
   const SharedBuffer buffer = buffers.lookup(op.getBuffer());
   const int64_t chunk = chunkBytes / buffer.type.elementBytes();
   const Layout layout = Layout::blocked({buffer.type.getRows(), buffer.type.getColumns()},

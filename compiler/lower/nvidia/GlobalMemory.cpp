@@ -84,6 +84,7 @@ Value KernelLowering::vectorsAreWhole(const Window &window, int64_t elements) {
 //===-- load ----------------------------------------------------------------------------------------------------===//
 
 void KernelLowering::lower(LoadOp op) {
+  orderAccess(op, op.getView());
   const Layout &layout = layoutOf(op.getResult());
   Type element = op.getResult().getType().getElementType();
   const Window window = windowOf(op.getView(), op.getIndices(), layout.rank());
@@ -134,6 +135,7 @@ void KernelLowering::forEachStored(const Window &window, const Layout &layout, i
 }
 
 void KernelLowering::lower(StoreOp op) {
+  orderAccess(op, op.getView());
   const Layout &layout = layoutOf(op.getValue());
   const Values values = registers.lookup(op.getValue());
   const Window window = windowOf(op.getView(), op.getIndices(), layout.rank());
@@ -152,6 +154,7 @@ void KernelLowering::lower(StoreOp op) {
 }
 
 void KernelLowering::lower(AtomicAddOp op) {
+  orderAccess(op, op.getView());
   const Layout &layout = layoutOf(op.getValue());
   const Values values = registers.lookup(op.getValue());
   forEachStored(windowOf(op.getView(), op.getIndices(), layout.rank()), layout, 1,

@@ -135,7 +135,9 @@ private:
   /// Where an operation's scratch memory begins, or null with a diagnostic.
   mlir::Value scratchOf(mlir::Operation *op);
 
-  // --- global memory (GlobalMemory.cpp, CopyAsync.cpp) ---
+  // --- global memory (GlobalMemory.cpp, CopyAsync.cpp, MemoryOrder.cpp) ---
+  /// A barrier where an earlier access of this program to the view must be complete.
+  void orderAccess(mlir::Operation *op, mlir::Value view);
   void lower(ir::LoadOp op);
   void lower(ir::StoreOp op);
   void lower(ir::AtomicAddOp op);
