@@ -214,6 +214,9 @@ static AttentionOptions convert(const sectile_attention_options *options) {
   result.bias = optionalView(given.bias, "bias");
   result.sink = optionalView(given.sink, "sink");
   result.keyLengths = optionalView(given.key_lengths, "key_lengths");
+  result.queryScale = optionalView(given.query_scale, "query_scale");
+  result.keyScale = optionalView(given.key_scale, "key_scale");
+  result.valueScale = optionalView(given.value_scale, "value_scale");
   return result;
 }
 

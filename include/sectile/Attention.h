@@ -4,7 +4,8 @@
 //   q    (batch, seqlenQ, headsQ,  headDim)     1 <= headDim, headDimV <= 576
 //   k    (batch, seqlenK, headsKv, headDim)     headsQ % headsKv == 0; query head h reads head h / (headsQ/headsKv)
 //   v    (batch, seqlenK, headsKv, headDimV)
-//   out  (batch, seqlenQ, headsQ,  headDimV)    q, k, v and out have one type: f32, f16 or bf16
+//   out  (batch, seqlenQ, headsQ,  headDimV)    q, k, v and out have one type: f32, f16 or bf16; or q, k and v are
+//                                               f8e4m3 or f8e5m2, and out is f32, f16 or bf16
 //   lse  (batch, headsQ, seqlenQ) f32           natural logarithm of the sum of exp(score), optional
 //
 // With d = seqlenK - seqlenQ (or 0 when the mask is top-left aligned), score of query i and key j:
@@ -55,11 +56,14 @@ struct AttentionOptions {
   int64_t windowRight = -1;             ///< to the right
   float softcap = 0;                    ///< > 0 caps scores; 0: none
   std::optional<ArrayView> alibiSlopes; ///< f32, (headsQ) or (batch, headsQ)
-  std::optional<ArrayView> bias;        ///< f32 or q's type, (batch, headsQ, seqlenQ, seqlenK); stride 0 broadcasts
+  std::optional<ArrayView> bias;        ///< f32 or out's type, (batch, headsQ, seqlenQ, seqlenK); stride 0 broadcasts
   std::optional<ArrayView> sink;        ///< f32, (headsQ): a score that takes part in the softmax and has no value;
                                         ///< lse includes it, and a row that sees no key has lse = sink
   std::optional<ArrayView> keyLengths;  ///< i32, (batch): keys at or past it are invisible. Cut to 0 … seqlenK; the
                                         ///< alignment of masks stays that of seqlenK
+  /// What the numbers of f8 tensors are multiplied by: f32, (1) for the whole tensor, or (batch, headsKv); query head h
+  /// has that of key head h / (headsQ/headsKv). Absent: 1.
+  std::optional<ArrayView> queryScale, keyScale, valueScale;
   float dropout = 0;             ///< probability in [0, 1) that a weight is dropped; the others are scaled by 1/(1-p)
   uint64_t seed = 0, offset = 0; ///< of the Philox stream; the mask depends on (seed, offset, batch, head, i, j) only
   ScoreModifier scoreModifier = nullptr;

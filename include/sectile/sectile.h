@@ -155,9 +155,11 @@ typedef struct sectile_attention_options {
   float dropout;        /* probability in [0, 1) */
   uint64_t seed, offset;
   const sectile_array *alibi_slopes; /* f32, (headsQ) or (batch, headsQ); null: none, as for the next ones */
-  const sectile_array *bias;         /* f32 or q's type, (batch, headsQ, seqlenQ, seqlenK) */
+  const sectile_array *bias;         /* f32 or out's type, (batch, headsQ, seqlenQ, seqlenK) */
   const sectile_array *sink;         /* f32, (headsQ) */
   const sectile_array *key_lengths;  /* i32, (batch) */
+  /* What the numbers of f8 tensors are multiplied by: f32, (1) or (batch, headsKv). */
+  const sectile_array *query_scale, *key_scale, *value_scale;
 } sectile_attention_options;
 
 SECTILE_API void sectile_attention_options_init(sectile_attention_options *options);
@@ -166,7 +168,7 @@ SECTILE_API void sectile_attention_options_init(sectile_attention_options *optio
  *   stream: on a target of the host null; the result is complete when the call returns. On an NVIDIA GPU the caller's
  *           CUstream or cudaStream_t (null: the default stream), in which the work is queued; the arrays are in memory
  *           that the stream's device reaches
- *   q, k, v, out: (batch, seqlen, heads, headDim), f32, f16 or bf16, any strides
+ *   q, k, v, out: (batch, seqlen, heads, headDim), f32, f16 or bf16, any strides; q, k, v may be of f8 (Attention.h)
  *   lse: f32, (batch, heads, seqlenQ), or null
  *   options: null for the defaults
  *   schedule: "blockM=64,blockN=128", or null for the target's choice */

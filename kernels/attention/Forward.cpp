@@ -13,7 +13,6 @@ void forward(Trace &t, const ForwardConfig &c) {
   const ForwardArguments a(t, c);
   const ScoreRows s(t, c, a);
   const int64_t M = s.blockM, N = s.blockN;
-  const Tile kvHead = floorDiv(s.head, floorDiv(a.q.dim(1), a.k.dim(1))); // grouped-query attention
   const Tile Q = s.scaledQueries(a.q.load({s.batch, s.head, s.row0, 0}, {M, c.headDim}));
 
   // Running maximum of each row's scores, running sums of exp2(score - m) and of exp2(score - m) * value.
@@ -23,21 +22,23 @@ void forward(Trace &t, const ForwardConfig &c) {
 
   for (const Tile index : t.range(s.firstBlock(), s.lastBlock())) {
     const ScoreRows::Block block = s.block(index);
-    const Tile K = a.k.load({s.batch, kvHead, block.col0, 0}, {N, c.headDim});
-    const Tile V = s.values(a.v.load({s.batch, kvHead, block.col0, 0}, {N, c.headDimV}), block);
+    const Tile K = a.k.load({s.batch, s.kvHead, block.col0, 0}, {N, c.headDim});
+    const Tile V = s.values(a.v.load({s.batch, s.kvHead, block.col0, 0}, {N, c.headDimV}), block);
     const Tile S = s.scores(dot(Q, transpose(K)), block);
 
     const Tile mNew = max(m, maxRows(S));
     const Tile mSafe = select(mNew > -infinity, mNew, 0); // a row may see no key yet
     const Tile P = exp2(S - mSafe), alpha = exp2(m - mSafe);
     l = l * alpha + sumRows(P);
-    acc = dot(cast(s.kept(P, block), c.type), V, acc * alpha);
+    acc = dot(cast(s.kept(P, block), c.weightType()), V, acc * alpha);
     m = mNew;
   }
 
   const Tile norm = select(l == 0, 1, l); // rows that see no key give 0 and lse = -inf; NaN stays
-  const Tile inverse = a.dropout ? a.dropout->keepScale / norm : 1 / norm;
-  a.out.store({s.batch, s.head, s.row0, 0}, cast(acc * inverse, c.type));
+  Var inverse = a.dropout ? a.dropout->keepScale / norm : 1 / norm;
+  if (a.valueScale)
+    inverse = inverse * a.valueScale->load({s.batch, s.kvHead}, {});
+  a.out.store({s.batch, s.head, s.row0, 0}, cast(acc * inverse, c.outType));
   if (a.lse)
     a.lse->store({s.batch, s.head, s.row0}, reshape((m + log2(norm)) * ln2, {M})); // base 2 to natural
 }

@@ -17,15 +17,20 @@ struct ForwardConfig {
   ScoreModifier scoreModifier;
   MaskPredicate maskPredicate;
   int64_t scalars;           ///< how many numbers those two read
-  int16_t headDim, headDimV; ///< rounded up to `headDimStep`; what lies past the real ones reads as zero
-  Type type;                 ///< of q, k, v and out
-  Type biasType;
+  int32_t headDim, headDimV; ///< rounded up to `headDimStep`; what lies past the real ones reads as zero
+  Type type;                 ///< of q, k and v
+  Type outType, biasType;
+  bool queryScale, keyScale, valueScale;
   bool bias, alibi, sink, softcap, dropout, lse;
   bool keyLengths;
   bool left, right; ///< bounds of the band (Mask.h)
   bool keyTail;     ///< the last block of keys reaches past seqlenK
 
   static constexpr int64_t headDimStep = 16;
+
+  /// Of weights and values when they are multiplied. With f8 values it is f16, which holds them exactly: weights in f8
+  /// would have about three times the error of a computation in bf16, and two are allowed.
+  Type weightType() const { return isStorageOnly(type) ? Type::f16 : type; }
 };
 static_assert(std::has_unique_object_representations_v<ForwardConfig>, "padding would make keys differ at random");
 
@@ -46,7 +51,7 @@ struct ForwardCall {
 
 private:
   void bind(Argument argument) { storage[count++] = argument; }
-  std::array<Argument, 19 + AttentionOptions::maxScalars> storage; // as many as forward() declares at most
+  std::array<Argument, 22 + AttentionOptions::maxScalars> storage; // as many as forward() declares at most
   size_t count = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include "kernels/attention/Philox.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -12,6 +13,14 @@ template <class Declare> auto only(bool on, Declare declare) -> std::optional<de
   if (on)
     return declare();
   return std::nullopt;
+}
+
+/// An array of rank 1 as one of rank 2.
+ArrayView stretched(ArrayView array, std::array<int64_t, 2> sizes, std::array<int64_t, 2> strides) {
+  array.rank = 2;
+  std::ranges::copy(sizes, array.sizes.begin());
+  std::ranges::copy(strides, array.strides.begin());
+  return array;
 }
 
 int64_t roundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
@@ -25,11 +34,14 @@ DropoutArguments::DropoutArguments(Trace &t)
 
 ForwardArguments::ForwardArguments(Trace &t, const ForwardConfig &c)
     : q(t.input("q", c.type, 4)), k(t.input("k", c.type, 4)), v(t.input("v", c.type, 4)),
+      queryScale(only(c.queryScale, [&] { return t.input("query_scale", Type::f32, 2); })),
+      keyScale(only(c.keyScale, [&] { return t.input("key_scale", Type::f32, 2); })),
+      valueScale(only(c.valueScale, [&] { return t.input("value_scale", Type::f32, 2); })),
       bias(only(c.bias, [&] { return t.input("bias", c.biasType, 4); })),
       alibiSlopes(only(c.alibi, [&] { return t.input("alibi_slopes", Type::f32, 2); })),
       sink(only(c.sink, [&] { return t.input("sink", Type::f32, 1); })),
       keyLengths(only(c.keyLengths, [&] { return t.input("key_lengths", Type::i32, 1); })),
-      out(t.output("out", c.type, 4)), lse(only(c.lse, [&] { return t.output("lse", Type::f32, 3); })),
+      out(t.output("out", c.outType, 4)), lse(only(c.lse, [&] { return t.output("lse", Type::f32, 3); })),
       scale(t.scalar("scale")), softcap(only(c.softcap, [&] { return t.scalar("softcap"); })),
       left(only(c.left, [&] { return t.scalar("left", Type::i32); })),
       right(only(c.right, [&] { return t.scalar("right", Type::i32); })),
@@ -45,9 +57,13 @@ ForwardCall::ForwardCall(const ForwardProblem &problem, const ForwardArrays &arr
   config.scoreModifier = options.scoreModifier;
   config.maskPredicate = options.maskPredicate;
   config.scalars = static_cast<int64_t>(options.scalars.size());
-  config.headDim = static_cast<int16_t>(roundUp(problem.headDim, ForwardConfig::headDimStep));
-  config.headDimV = static_cast<int16_t>(roundUp(problem.headDimV, ForwardConfig::headDimStep));
+  config.headDim = static_cast<int32_t>(roundUp(problem.headDim, ForwardConfig::headDimStep));
+  config.headDimV = static_cast<int32_t>(roundUp(problem.headDimV, ForwardConfig::headDimStep));
   config.type = problem.type;
+  config.outType = problem.outType;
+  config.queryScale = options.queryScale.has_value();
+  config.keyScale = options.keyScale.has_value();
+  config.valueScale = options.valueScale.has_value();
   config.bias = options.bias.has_value();
   config.biasType = config.bias ? options.bias->type : Type::f32;
   config.alibi = options.alibiSlopes.has_value();
@@ -65,16 +81,14 @@ ForwardCall::ForwardCall(const ForwardProblem &problem, const ForwardArrays &arr
   bind(headsFirst(arrays.q));
   bind(headsFirst(arrays.k));
   bind(headsFirst(arrays.v));
+  for (const std::optional<ArrayView> *scale : {&options.queryScale, &options.keyScale, &options.valueScale})
+    if (*scale)
+      bind((*scale)->rank == 2 ? **scale : stretched(**scale, {problem.batch, problem.headsKv}, {0, 0}));
   if (config.bias)
     bind(*options.bias);
   if (config.alibi) {
-    ArrayView slopes = *options.alibiSlopes;
-    if (slopes.rank == 1) { // one for all batches
-      slopes.rank = 2;
-      slopes.sizes = {problem.batch, slopes.sizes[0]};
-      slopes.strides = {0, slopes.strides[0]};
-    }
-    bind(slopes);
+    const ArrayView &slopes = *options.alibiSlopes;
+    bind(slopes.rank == 2 ? slopes : stretched(slopes, {problem.batch, problem.headsQ}, {0, slopes.strides[0]}));
   }
   if (config.sink)
     bind(*options.sink);

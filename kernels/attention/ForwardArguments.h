@@ -20,6 +20,7 @@ struct DropoutArguments {
 /// What forward() declares, in this order. Arrays are [batch, head, row, column].
 struct ForwardArguments {
   tile::View q, k, v;
+  std::optional<tile::View> queryScale, keyScale, valueScale; // [batch, key head]
   std::optional<tile::View> bias, alibiSlopes, sink, keyLengths;
   tile::View out;
   std::optional<tile::View> lse;

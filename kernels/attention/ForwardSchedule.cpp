@@ -37,10 +37,63 @@ constexpr Choice choices[] = {
     {"", any, any, any, true, 0, 64, 64},
 };
 
+/// The same for NVIDIA GPUs: by the target's name, the bytes of an element and the sizes. Rows of a wide head take much
+/// shared memory and many registers; each block below fits the smallest GPU of its rows (64 KB on sm_75, 99 KB on
+/// sm_86, sm_89 and sm_120), and up to head dimension 256 no register is spilled (tests/nvptx/).
+struct GpuChoice {
+  std::string_view target;
+  int32_t elementBytes; ///< up to so many
+  int64_t headDim, seqlenQ;
+  int32_t blockM, blockN, warps, stages;
+};
+
+constexpr GpuChoice gpuChoices[] = {
+    // target, bytes, headDim, seqlenQ, blockM, blockN, warps, stages
+    {"nvptx:sm_75", 2, 64, any, 64, 64, 4, 1},  //
+    {"nvptx:sm_75", 2, 128, any, 64, 32, 4, 1}, //
+    {"nvptx:sm_75", 2, 256, any, 64, 16, 4, 1}, //
+    {"nvptx:sm_75", 2, any, any, 16, 16, 4, 1}, //
+    {"nvptx:sm_75", 4, 64, any, 32, 32, 4, 1},  //
+    {"nvptx:sm_75", 4, 128, any, 32, 16, 4, 1}, //
+    {"nvptx:sm_75", 4, 256, any, 16, 16, 4, 1}, //
+    {"nvptx:sm_75", 4, any, any, 16, 8, 4, 1},  //
+    {"", 2, 128, 64, 64, 64, 4, 2},             //
+    {"", 2, 64, any, 128, 64, 4, 2},            //
+    {"", 2, 128, any, 128, 64, 8, 2},           // two accumulators of 32 rows would not fit a warp's registers
+    {"", 2, 256, any, 64, 32, 4, 2},            //
+    {"", 2, 384, any, 32, 16, 4, 2},            //
+    {"", 2, any, any, 16, 16, 4, 2},            //
+    {"", 4, 64, any, 64, 32, 4, 2},             //
+    {"", 4, 128, any, 64, 16, 4, 2},            //
+    {"", 4, 256, any, 32, 16, 4, 2},            //
+    {"", 4, any, any, 16, 8, 4, 1},
+};
+
+Schedule completeGpuSchedule(const Schedule &asked, const ForwardProblem &problem, std::string_view target) {
+  const int64_t headDim = std::max(problem.headDim, problem.headDimV);
+  const GpuChoice &choice = *std::ranges::find_if(gpuChoices, [&](const GpuChoice &c) {
+    return target.starts_with(c.target) && typeBytes(problem.type) <= c.elementBytes && headDim <= c.headDim &&
+           problem.seqlenQ <= c.seqlenQ;
+  });
+  Schedule schedule = asked;
+  if (asked.blockM == 0) {
+    schedule.blockM = choice.blockM;
+    if (asked.warps == 0) // which go with the rows
+      schedule.warps = choice.warps;
+  }
+  if (asked.blockN == 0)
+    schedule.blockN = choice.blockN;
+  if (asked.stages == 0)
+    schedule.stages = choice.stages;
+  return schedule;
+}
+
 } // namespace
 
 Schedule completeForwardSchedule(const Schedule &asked, const ForwardProblem &problem, const Band &band,
                                  std::string_view target, int threads) {
+  if (target.starts_with("nvptx:"))
+    return completeGpuSchedule(asked, problem, target);
   const int64_t headDim = std::max(problem.headDim, problem.headDimV);
   const auto blocks = [&](int64_t rows) { return (problem.seqlenQ + rows - 1) / rows; };
   const Choice &choice = *std::ranges::find_if(choices, [&](const Choice &c) {

@@ -128,15 +128,19 @@ ForwardProblem checkTensors(const Named &q, const Named &k, const Named &v, cons
   for (const Named *a : {&q, &k, &v, &out})
     checkShape(*a);
   const Type type = q.array.type;
-  if (type != Type::f32 && type != Type::f16 && type != Type::bf16)
-    refuse("q has type ", typeName(type), ": legal are f32, f16 and bf16");
+  if (!isFloat(type))
+    refuse("q has type ", typeName(type), ": legal are f32, f16, bf16, f8e4m3 and f8e5m2");
   if (k.array.type != type)
     refuse("query and key must have the same dtype: q is ", typeName(type), ", k is ", typeName(k.array.type));
   if (v.array.type != type)
     refuse("query and value must have the same dtype: q is ", typeName(type), ", v is ", typeName(v.array.type));
-  checkType(out, type, ", as q");
+  const Type outType = out.array.type;
+  if (!isStorageOnly(type))
+    checkType(out, type, ", as q");
+  else if (!isFloat(outType) || isStorageOnly(outType))
+    refuse("out has type ", typeName(outType), ": legal for q of type ", typeName(type), " are f32, f16 and bf16");
 
-  const ForwardProblem p{type, q.size(0), q.size(2), k.size(2), q.size(1), k.size(1), q.size(3), v.size(3)};
+  const ForwardProblem p{type, outType, q.size(0), q.size(2), k.size(2), q.size(1), k.size(1), q.size(3), v.size(3)};
   checkSize(k, 0, p.batch, "q");
   checkSize(v, 0, p.batch, "q");
   checkSize(out, 0, p.batch, "q");
@@ -188,7 +192,7 @@ ForwardProblem checkForward(const ForwardArrays &arrays, const AttentionOptions 
     const Named bias{"bias", *options.bias, {"batch", "headsQ", "seqlenQ", "seqlenK"}, true};
     checkInput(bias);
     if (bias.array.type != Type::f32)
-      checkType(bias, p.type, ", as q, or f32");
+      checkType(bias, p.outType, ", as out, or f32");
     checkSize(bias, 0, p.batch, "q");
     checkSize(bias, 1, p.headsQ, "q");
     checkSize(bias, 2, p.seqlenQ, "q");
@@ -205,6 +209,25 @@ ForwardProblem checkForward(const ForwardArrays &arrays, const AttentionOptions 
     checkInput(lengths);
     checkType(lengths, Type::i32, "");
     checkSize(lengths, 0, p.batch, "q");
+  }
+
+  const std::pair<const char *, const std::optional<ArrayView> &> scales[] = {
+      {"queryScale", options.queryScale}, {"keyScale", options.keyScale}, {"valueScale", options.valueScale}};
+  for (const auto &[name, array] : scales) {
+    if (!array)
+      continue;
+    if (!isStorageOnly(p.type))
+      refuse(name, " is given for q of type ", typeName(p.type), ": it is for f8e4m3 and f8e5m2");
+    const bool ofTensor = array->rank == 1;
+    const Named scale = ofTensor ? Named{name, *array, {"one"}} : Named{name, *array, {"batch", "headsKv"}, true};
+    checkInput(scale);
+    checkType(scale, Type::f32, "");
+    if (ofTensor && scale.size(0) != 1)
+      refuse(name, " has rank 1 and ", scale.size(0), " elements: legal are 1, or rank 2, (batch, headsKv)");
+    if (!ofTensor) {
+      checkSize(scale, 0, p.batch, "q");
+      checkSize(scale, 1, p.headsKv, "k");
+    }
   }
 
   const auto checkResult = [&](const Named &result, std::initializer_list<const Named *> others) {

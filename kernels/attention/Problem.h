@@ -13,7 +13,8 @@ struct ForwardArrays {
 
 /// The sizes of a checked call.
 struct ForwardProblem {
-  Type type;
+  Type type;    ///< of q, k and v
+  Type outType; ///< the same unless that is f8
   int64_t batch, headsQ, headsKv, seqlenQ, seqlenK, headDim, headDimV;
 
   bool empty() const { return batch == 0 || headsQ == 0 || seqlenQ == 0; }

@@ -20,11 +20,22 @@ static Tile userResult(const char *option, const Tile &result, Type type, const 
   return broadcast(result, shape);
 }
 
+/// The scale of the scores times those of the tensors.
+static Tile productScale(const ForwardArguments &a, const Tile &batch, const Tile &kvHead) {
+  Var scale = a.scale;
+  for (const std::optional<View> *tensor : {&a.queryScale, &a.keyScale})
+    if (*tensor)
+      scale = scale * (*tensor)->load({batch, kvHead}, {});
+  return scale;
+}
+
 ScoreRows::ScoreRows(Trace &t, const ForwardConfig &c, const ForwardArguments &a)
     : blockM(t.schedule().blockM), blockN(t.schedule().blockN), batch(t.program(2)), head(t.program(1)),
+      kvHead(floorDiv(head, floorDiv(a.q.dim(1), a.k.dim(1)))), // grouped-query attention
       row0(t.program(0) * blockM), rows(column(t.iota(blockM)) + row0), t(t), c(c), a(a), queries(a.q.dim(2)),
       keys(a.k.dim(2)), length(a.keyLengths ? min(a.keyLengths->load({batch}, {}), keys) : keys),
-      unit(c.scoreModifier ? 1.0f : log2e), factor(a.softcap ? a.scale / *a.softcap : a.scale * unit) {
+      unit(c.scoreModifier ? 1.0f : log2e), scale(productScale(a, batch, kvHead)),
+      factor(a.softcap ? scale / *a.softcap : scale * unit) {
   if (a.dropout) {
     const DropoutArguments &d = *a.dropout;
     dropoutStream.emplace(philox<Tile>({d.offsetLow, d.offsetHigh, batch, head}, {d.seedLow, d.seedHigh}));
@@ -84,7 +95,8 @@ std::optional<Tile> ScoreRows::visible(const Block &block) const {
 }
 
 Tile ScoreRows::values(const Tile &V, const Block &block) const {
-  return a.keyLengths ? select(column(t.iota(blockN)) + block.col0 < length, V, 0) : V;
+  const Tile numbers = c.type == c.weightType() ? V : cast(V, c.weightType());
+  return a.keyLengths ? select(column(t.iota(blockN)) + block.col0 < length, numbers, 0) : numbers;
 }
 
 Tile ScoreRows::kept(const Tile &P, const Block &block) const {

@@ -27,13 +27,14 @@ public:
   /// The scores of a block in units of ln 2, for exp2, from the products of scaledQueries() and keys; -inf where the
   /// key is invisible.
   tile::Tile scores(const tile::Tile &products, const Block &block) const;
-  /// Values with zeros past the key length: what lies there may be anything, and 0 * NaN is NaN.
+  /// Values as they are multiplied by weights, with zeros past the key length: what lies there may be anything, and 0 *
+  /// NaN is NaN.
   tile::Tile values(const tile::Tile &V, const Block &block) const;
   /// Weights without the dropped ones. The softmax is of all weights: its sum takes them before.
   tile::Tile kept(const tile::Tile &P, const Block &block) const;
 
   const int64_t blockM, blockN;
-  const tile::Tile batch, head, row0, rows; ///< rows is [blockM, 1]
+  const tile::Tile batch, head, kvHead, row0, rows; ///< rows is [blockM, 1]
 
 private:
   tile::Tile modified(const tile::Tile &products, const Block &block) const;
@@ -46,6 +47,7 @@ private:
   const ForwardArguments &a;
   const tile::Tile queries, keys, length; ///< length: keys at or past it are invisible
   const float unit;                       ///< of scores before the user's modifier: it sees natural ones
+  const tile::Tile scale;                 ///< of products, those of f8 tensors in it
   const tile::Tile factor;                ///< from products to scores (over softcap)
   std::optional<std::array<tile::Tile, 4>> dropoutStream;
 };

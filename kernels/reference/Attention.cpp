@@ -20,7 +20,7 @@ struct Exact {
 struct Naive {
   using Real = float;
   Type type;
-  explicit Naive(Type type) : type(type) {}
+  explicit Naive(Type type) : type(isStorageOnly(type) ? Type::bf16 : type) {}
   float keep(float value) const { return roundTo(type, value); }
 };
 
@@ -43,6 +43,13 @@ bool visible(const AttentionOptions &o, const ScoreFunctions &functions, const P
   if (o.keyLengths && at.key >= static_cast<int64_t>(element(*o.keyLengths, at.batch)))
     return false;
   return !o.maskPredicate || functions.maskPredicate(at);
+}
+
+/// What the numbers of an f8 tensor are multiplied by, for one head of keys.
+double scaleOf(const std::optional<ArrayView> &scale, int64_t batch, int64_t headKv) {
+  if (!scale)
+    return 1;
+  return scale->rank == 1 ? element(*scale, 0) : element(*scale, batch, headKv);
 }
 
 template <class Arithmetic>
@@ -68,15 +75,19 @@ AttentionResult compute(const ArrayView &q, const ArrayView &k, const ArrayView 
   std::vector<Real> score(seqlenK);
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t h = 0; h < heads; ++h) {
+      // The tensors as numbers: scaled where they are f8, else as they are.
+      const auto number = [&](double value, const std::optional<ArrayView> &factor) {
+        return factor ? arithmetic.keep(Real(value) * Real(scaleOf(factor, b, h / group))) : Real(value);
+      };
       for (int64_t j = 0; j < seqlenK; ++j) {
         for (int64_t d = 0; d < headDim; ++d)
-          keys[j * headDim + d] = Real(element(k, b, j, h / group, d));
+          keys[j * headDim + d] = number(element(k, b, j, h / group, d), o.keyScale);
         for (int64_t d = 0; d < headDimV; ++d)
-          values[j * headDimV + d] = Real(element(v, b, j, h / group, d));
+          values[j * headDimV + d] = number(element(v, b, j, h / group, d), o.valueScale);
       }
       for (int64_t i = 0; i < seqlenQ; ++i) {
         for (int64_t d = 0; d < headDim; ++d)
-          query[d] = Real(element(q, b, i, h, d));
+          query[d] = number(element(q, b, i, h, d), o.queryScale);
 
         // Scores, their maximum, and the sum of exp(score - maximum), the sink among them.
         const Real sink = o.sink ? Real(element(*o.sink, h)) : -infinity;

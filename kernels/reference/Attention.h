@@ -31,7 +31,7 @@ AttentionResult attention(const ArrayView &q, const ArrayView &k, const ArrayVie
                           const ScoreFunctions &functions = {});
 
 /// What a framework computes operation by operation in q's type: f32 arithmetic, and every tensor that would be in
-/// memory (scores, weights, out) rounded to the type. Its error is the yardstick.
+/// memory (scores, weights, out) rounded to the type; f8 tensors it brings to bf16 first. Its error is the yardstick.
 AttentionResult naiveAttention(const ArrayView &q, const ArrayView &k, const ArrayView &v,
                                const AttentionOptions &options, const ScoreFunctions &functions = {});
 

@@ -2,9 +2,12 @@
 
 #include "sectile/Error.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 
 namespace sectile::reference {
@@ -53,9 +56,48 @@ float fromF16(uint16_t half) {
   return std::bit_cast<float>(sign | magnitude);
 }
 
+/// f8: sign, exponent, mantissa. The finite patterns without sign are in order, and few enough for a table.
+template <int exponentBits, int mantissaBits, int finitePatterns> struct Eighth {
+  static constexpr std::array<float, finitePatterns> values = [] {
+    std::array<float, finitePatterns> result{};
+    for (int pattern = 0; pattern < finitePatterns; ++pattern) {
+      const int exponent = pattern >> mantissaBits, mantissa = pattern & ((1 << mantissaBits) - 1);
+      float value = static_cast<float>(exponent ? mantissa + (1 << mantissaBits) : mantissa);
+      for (int power = (exponent ? exponent : 1) - (1 << (exponentBits - 1)) + 1 - mantissaBits; power != 0;
+           power += power < 0 ? 1 : -1)
+        value = power < 0 ? value / 2 : value * 2;
+      result[pattern] = value;
+    }
+    return result;
+  }();
+
+  static uint8_t encode(float value) {
+    const uint8_t sign = std::signbit(value) ? 0x80 : 0;
+    if (std::isnan(value))
+      return sign | 0x7f;
+    const float magnitude = std::min(std::abs(value), values.back());
+    const auto above = std::ranges::lower_bound(values, magnitude);
+    const auto pattern = static_cast<uint8_t>(above - values.begin());
+    if (*above == magnitude)
+      return sign | pattern;
+    const float toBelow = magnitude - values[pattern - 1], toAbove = *above - magnitude; // exact
+    const bool down = toBelow < toAbove || (toBelow == toAbove && pattern % 2 == 1);
+    return sign | (down ? pattern - 1 : pattern);
+  }
+  static float decode(uint8_t bits) {
+    const int pattern = bits & 0x7f;
+    const bool infinite = pattern == finitePatterns && finitePatterns < 0x7f;
+    const float magnitude = pattern < finitePatterns ? values[pattern]
+                            : infinite               ? std::numeric_limits<float>::infinity()
+                                                     : std::numeric_limits<float>::quiet_NaN();
+    return bits & 0x80 ? -magnitude : magnitude;
+  }
+};
+using F8e4m3 = Eighth<4, 3, 0x7f>;
+using F8e5m2 = Eighth<5, 2, 0x7c>;
+
 [[noreturn]] void refuse(Type type) {
-  throw UserError("reference: type " + std::string(typeName(type)) +
-                  " has no host arithmetic: legal are f32, f16, bf16 " + "and i32");
+  throw UserError("reference: type " + std::string(typeName(type)) + " has no host arithmetic here");
 }
 
 } // namespace
@@ -68,6 +110,10 @@ double loadElement(Type type, const void *address) {
     return fromF16(read<uint16_t>(address));
   case Type::bf16:
     return fromBf16(read<uint16_t>(address));
+  case Type::f8e4m3:
+    return F8e4m3::decode(read<uint8_t>(address));
+  case Type::f8e5m2:
+    return F8e5m2::decode(read<uint8_t>(address));
   case Type::i32:
     return read<int32_t>(address);
   default:
@@ -83,6 +129,10 @@ void storeElement(Type type, void *address, double value) {
     return write(address, toF16(static_cast<float>(value)));
   case Type::bf16:
     return write(address, toBf16(static_cast<float>(value)));
+  case Type::f8e4m3:
+    return write(address, F8e4m3::encode(static_cast<float>(value)));
+  case Type::f8e5m2:
+    return write(address, F8e5m2::encode(static_cast<float>(value)));
   case Type::i32:
     return write(address, static_cast<int32_t>(value));
   default:

@@ -1,4 +1,4 @@
-// Elements in memory as numbers, on the host and without a compiler: f32, f16, bf16 and i32.
+// Elements in memory as numbers, on the host and without a compiler: floats and i32.
 #pragma once
 
 #include "sectile/Array.h"
@@ -7,7 +7,7 @@ namespace sectile::reference {
 
 /// The element at `address` as a number; exact.
 double loadElement(Type type, const void *address);
-/// Writes `value` rounded to nearest even; i32 wants an integer that fits.
+/// Writes `value` rounded to nearest even, f8 saturating; i32 wants an integer that fits.
 void storeElement(Type type, void *address, double value);
 
 /// `value` rounded to `type`, f32, f16 or bf16, to nearest even.

@@ -35,6 +35,8 @@ struct Call {
   void run() { attentionForward(session(), stream(), q, k, v, out, lse, options, schedule); }
 };
 
+void makeF8(Call &c) { c.q.type = c.k.type = c.v.type = Type::f8e5m2; }
+
 struct Mistake {
   void (*make)(Call &);
   const char *message;
@@ -66,8 +68,10 @@ const Mistake mistakes[] = {
     {[](Call &c) { c.lse->rank = 2; }, "lse has rank 2: it must have rank 3, (batch, headsQ, seqlenQ)"},
     {[](Call &c) { std::swap(c.lse->sizes[1], c.lse->sizes[2]); }, "lse's headsQ (dimension 1) is 6"},
     // types
-    {[](Call &c) { c.q.type = Type::i32; }, "q has type i32: legal are f32, f16 and bf16"},
-    {[](Call &c) { c.q.type = Type::f8e4m3; }, "q has type f8e4m3: legal are f32, f16 and bf16"},
+    {[](Call &c) { c.q.type = Type::i32; }, "q has type i32: legal are f32, f16, bf16, f8e4m3 and f8e5m2"},
+    {[](Call &c) { c.q.type = c.k.type = c.v.type = c.out.type = Type::f8e4m3; },
+     "out has type f8e4m3: legal for q of type f8e4m3 are f32, f16 and bf16"},
+    {[](Call &c) { c.q.type = Type::f8e4m3; }, "query and key must have the same dtype: q is f8e4m3, k is f32"},
     {[](Call &c) { c.k.type = Type::f16; }, "query and key must have the same dtype: q is f32, k is f16"},
     {[](Call &c) { c.v.type = Type::bf16; }, "query and value must have the same dtype: q is f32, v is bf16"},
     {[](Call &c) { c.out.type = Type::bf16; }, "out has type bf16: it must be f32, as q"},
@@ -106,9 +110,15 @@ const Mistake mistakes[] = {
     {[](Call &c) { c.options.alibiSlopes->sizes[1] = 2; }, "alibiSlopes's headsQ (dimension 1) is 2: it must be 4"},
     {[](Call &c) { c.options.alibiSlopes->type = Type::f16; }, "alibiSlopes has type f16: it must be f32"},
     {[](Call &c) { c.options.bias->sizes[0] = 1; }, "to broadcast give it that size and stride 0"},
-    {[](Call &c) { c.options.bias->type = Type::f16; }, "bias has type f16: it must be f32, as q, or f32"},
+    {[](Call &c) { c.options.bias->type = Type::f16; }, "bias has type f16: it must be f32, as out, or f32"},
     {[](Call &c) { c.options.bias->data = nullptr; }, "bias's data pointer is null"},
     {[](Call &c) { c.options.sink->sizes[0] = 2; }, "sink's headsQ (dimension 0) is 2: it must be 4, as in q"},
+    {[](Call &c) { c.options.keyScale = c.options.sink; },
+     "keyScale is given for q of type f32: it is for f8e4m3 and f8e5m2"},
+    {[](Call &c) { makeF8(c), c.options.valueScale = c.options.sink; },
+     "valueScale has rank 1 and 4 elements: legal are 1, or rank 2, (batch, headsKv)"},
+    {[](Call &c) { makeF8(c), c.options.queryScale = c.options.alibiSlopes; },
+     "queryScale's headsKv (dimension 1) is 4: it must be 2, as in k"},
     {[](Call &c) { c.options.keyLengths->type = Type::f32; }, "keyLengths has type f32: it must be i32"},
     {[](Call &c) { c.options.keyLengths->sizes[0] = 3; }, "keyLengths's batch (dimension 0) is 3: it must be 2"},
 };

@@ -15,6 +15,7 @@ tile::Tile evenKeys(const ScorePosition &at) { return (at.key & 1) == 0; }
 ForwardConfig plain(Type type) {
   ForwardConfig config{};
   config.type = type;
+  config.outType = isStorageOnly(type) ? Type::bf16 : type;
   config.headDim = 64;
   config.headDimV = 32;
   return config;
@@ -32,6 +33,9 @@ struct Switch {
   void (*turnOn)(ForwardConfig &);
 };
 const Switch switches[] = {
+    {"queryScale", [](ForwardConfig &c) { c.queryScale = true; }},
+    {"keyScale", [](ForwardConfig &c) { c.keyScale = true; }},
+    {"valueScale", [](ForwardConfig &c) { c.valueScale = true; }},
     {"bias", [](ForwardConfig &c) { c.bias = true, c.biasType = Type::f32; }},
     {"alibi", [](ForwardConfig &c) { c.alibi = true; }},
     {"sink", [](ForwardConfig &c) { c.sink = true; }},
@@ -49,7 +53,7 @@ const Switch switches[] = {
 } // namespace
 
 TEST_CASE("each option makes another valid kernel") {
-  const Type type = GENERATE(Type::f32, Type::f16, Type::bf16);
+  const Type type = GENERATE(Type::f32, Type::f16, Type::bf16, Type::f8e4m3, Type::f8e5m2);
   const std::string without = traced(plain(type)).text(false);
   ForwardConfig all = plain(type);
   for (const Switch &option : switches) {
@@ -59,9 +63,9 @@ TEST_CASE("each option makes another valid kernel") {
     option.turnOn(all);
     CHECK(traced(config).text(false) != without);
   }
-  CHECK(traced(all).parameters().size() == 19);
+  CHECK(traced(all).parameters().size() == 22);
   all.scalars = AttentionOptions::maxScalars;
-  CHECK(traced(all).parameters().size() == 19 + AttentionOptions::maxScalars);
+  CHECK(traced(all).parameters().size() == 22 + AttentionOptions::maxScalars);
 }
 
 TEST_CASE("a plain kernel compares nothing but the running maximum and the empty row") {

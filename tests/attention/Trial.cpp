@@ -29,7 +29,9 @@ void runAttention(Session &session, const ArrayView &q, const ArrayView &k, cons
   if (lse)
     arrays.push_back(*lse);
   AttentionOptions moved = options;
-  std::optional<ArrayView> *const operands[] = {&moved.alibiSlopes, &moved.bias, &moved.sink, &moved.keyLengths};
+  std::optional<ArrayView> *const operands[] = {&moved.alibiSlopes, &moved.bias,       &moved.sink,
+                                                &moved.keyLengths,  &moved.queryScale, &moved.keyScale,
+                                                &moved.valueScale};
   for (const std::optional<ArrayView> *operand : operands)
     if (*operand)
       arrays.push_back(**operand);
@@ -48,7 +50,7 @@ Trial::Trial(const Shape &s, uint64_t seed, double deviation)
     : q(s.type, {s.batch, s.seqlenQ, s.heads, s.headDim}, s.q),
       k(s.type, {s.batch, s.seqlenK, s.headsKv, s.headDim}, s.k),
       v(s.type, {s.batch, s.seqlenK, s.headsKv, s.headDimV}, s.v),
-      out(s.type, {s.batch, s.seqlenQ, s.heads, s.headDimV}, s.out),
+      out(isStorageOnly(s.type) ? s.outType : s.type, {s.batch, s.seqlenQ, s.heads, s.headDimV}, s.out),
       lse(Type::f32, {s.batch, s.heads, s.seqlenQ}, s.lse) {
   Random random(seed);
   for (Tensor *input : {&q, &k, &v})
@@ -90,6 +92,8 @@ std::string describe(const Shape &s, const AttentionOptions &o, const Schedule &
        << s.headsKv << " d" << s.headDim << "/" << s.headDimV << (o.causal ? " causal" : "")
        << (o.alignment == MaskAlignment::topLeft ? " topLeft" : "") << " window " << o.windowLeft << ","
        << o.windowRight;
+  if (isStorageOnly(s.type))
+    text << " out " << typeName(s.outType);
   if (o.scale)
     text << " scale " << *o.scale;
   if (o.softcap > 0)
@@ -100,6 +104,9 @@ std::string describe(const Shape &s, const AttentionOptions &o, const Schedule &
                                                 {" bias", o.bias.has_value()},
                                                 {" sink", o.sink.has_value()},
                                                 {" keyLengths", o.keyLengths.has_value()},
+                                                {" queryScale", o.queryScale.has_value()},
+                                                {" keyScale", o.keyScale.has_value()},
+                                                {" valueScale", o.valueScale.has_value()},
                                                 {" modifier", o.scoreModifier != nullptr},
                                                 {" predicate", o.maskPredicate != nullptr}};
   for (const auto &[name, on] : rest)

@@ -25,6 +25,7 @@ struct Shape {
   Type type = Type::f32;
   int64_t batch = 1, seqlenQ = 1, seqlenK = 1, heads = 1, headsKv = 1, headDim = 64, headDimV = 64;
   Layout q = {}, k = {}, v = {}, out = {}, lse = {};
+  Type outType = Type::bf16; ///< of f8 inputs; others have their own
 };
 
 struct Trial {

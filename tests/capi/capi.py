@@ -30,7 +30,8 @@ class AttentionOptions(c.Structure):
                 ("alignment", c.c_int32), ("window_left", c.c_int64), ("window_right", c.c_int64),
                 ("softcap", c.c_float), ("dropout", c.c_float), ("seed", c.c_uint64), ("offset", c.c_uint64),
                 ("alibi_slopes", c.POINTER(Array)), ("bias", c.POINTER(Array)), ("sink", c.POINTER(Array)),
-                ("key_lengths", c.POINTER(Array))]
+                ("key_lengths", c.POINTER(Array)), ("query_scale", c.POINTER(Array)), ("key_scale", c.POINTER(Array)),
+                ("value_scale", c.POINTER(Array))]
 
 
 class Counters(c.Structure):

@@ -36,7 +36,8 @@ class AttentionOptions(ctypes.Structure):
                 ("causal", ctypes.c_int32), ("alignment", ctypes.c_int32), ("window_left", ctypes.c_int64),
                 ("window_right", ctypes.c_int64), ("softcap", ctypes.c_float), ("dropout", ctypes.c_float),
                 ("seed", ctypes.c_uint64), ("offset", ctypes.c_uint64), ("alibi_slopes", ctypes.c_void_p),
-                ("bias", ctypes.c_void_p), ("sink", ctypes.c_void_p), ("key_lengths", ctypes.c_void_p)]
+                ("bias", ctypes.c_void_p), ("sink", ctypes.c_void_p), ("key_lengths", ctypes.c_void_p),
+                ("query_scale", ctypes.c_void_p), ("key_scale", ctypes.c_void_p), ("value_scale", ctypes.c_void_p)]
 
 
 class Sectile:

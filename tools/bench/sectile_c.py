@@ -17,7 +17,7 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("target", ctypes.c_char_p), ("cache", ctypes.c_char_p),
                 ("dump", ctypes.c_char_p), ("overrides", ctypes.c_char_p), ("autotune", ctypes.c_int32),
                 ("log_level", ctypes.c_int32), ("threads", ctypes.c_int32), ("log", ctypes.c_void_p),
-                ("log_user", ctypes.c_void_p), ("later", ctypes.c_byte * 64)]
+                ("log_user", ctypes.c_void_p), ("later", ctypes.c_byte * 128)]  # room for fields to come
 
 
 class AttentionOptions(ctypes.Structure):
@@ -26,6 +26,7 @@ class AttentionOptions(ctypes.Structure):
                 ("window_right", ctypes.c_int64), ("softcap", ctypes.c_float), ("dropout", ctypes.c_float),
                 ("seed", ctypes.c_uint64), ("offset", ctypes.c_uint64), ("alibi_slopes", ctypes.c_void_p),
                 ("bias", ctypes.c_void_p), ("sink", ctypes.c_void_p), ("key_lengths", ctypes.c_void_p),
+                ("query_scale", ctypes.c_void_p), ("key_scale", ctypes.c_void_p), ("value_scale", ctypes.c_void_p),
                 ("later", ctypes.c_byte * 128)]
 
 

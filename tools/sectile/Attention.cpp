@@ -87,7 +87,8 @@ Outcome AttentionCommand::run(Output &output) const {
   // 2. Run, where the target can reach the tensors.
   const std::unique_ptr<Residence> residence = Residence::of(session);
   AttentionOptions there = problem.options;
-  for (std::optional<ArrayView> *operand : {&there.alibiSlopes, &there.bias, &there.sink, &there.keyLengths})
+  for (std::optional<ArrayView> *operand : {&there.alibiSlopes, &there.bias, &there.sink, &there.keyLengths,
+                                            &there.queryScale, &there.keyScale, &there.valueScale})
     *operand = residence->moved(*operand);
   const ArrayView qThere = residence->moved(q), kThere = residence->moved(k), vThere = residence->moved(v),
                   oThere = residence->moved(o);

@@ -11,8 +11,9 @@
 using namespace sectile;
 using namespace sectile::cli;
 
-static const std::map<std::string, Type> dataTypes = {{"f32", Type::f32}, {"f16", Type::f16}, {"bf16", Type::bf16}};
-static const std::vector<std::string> dataTypeNames = {"f32", "f16", "bf16"};
+static const std::map<std::string, Type> dataTypes = {
+    {"f32", Type::f32}, {"f16", Type::f16}, {"bf16", Type::bf16}, {"f8e4m3", Type::f8e4m3}, {"f8e5m2", Type::f8e5m2}};
+static const std::vector<std::string> dataTypeNames = {"f32", "f16", "bf16", "f8e4m3", "f8e5m2"};
 static const std::vector<std::string> alignmentNames = {"bottom-right", "top-left"};
 
 void ProblemArguments::addTo(CLI::App &app, bool withFiles) {
@@ -32,12 +33,19 @@ void ProblemArguments::addTo(CLI::App &app, bool withFiles) {
   app.add_option("--headdim", headDim, "of q and k, 1 to 576")->capture_default_str()->group(shape);
   app.add_option("--headdim-v", headDimV, "of v and out [as --headdim]")->group(shape);
   app.add_option("--seed", seed, "of the random tensors")->capture_default_str()->group(shape);
-  app.add_option("--dtype", dtype, "element type of q, k, v and out [of the files, else f32]; files are converted")
+  app.add_option("--dtype", dtype, "element type of q, k and v [of the files, else f32]; files are converted")
+      ->check(CLI::IsMember(dataTypeNames))
+      ->group(shape);
+  app.add_option("--out-dtype", outDtype, "element type of out [as q, k and v; bf16 when they are of f8]")
       ->check(CLI::IsMember(dataTypeNames))
       ->group(shape);
 
   const std::string scores = "Scores and masks";
   app.add_option("--scale", scale, "of the scores [headdim^-0.5]")->group(scores);
+  app.add_option("--query-scale", tensorScales[0], "what the numbers of a q of f8 are multiplied by [1]")
+      ->group(scores);
+  app.add_option("--key-scale", tensorScales[1], "the same of k")->group(scores);
+  app.add_option("--value-scale", tensorScales[2], "the same of v")->group(scores);
   app.add_flag("--causal{bottom-right}", causal,
                "no key after the query; =bottom-right (default) or =top-left says "
                "which corner of the scores the diagonal meets")
@@ -234,6 +242,11 @@ void ProblemArguments::addOperands(Problem &problem) const {
                               static_cast<double>(length));
     }
   }
+  for (size_t i = 0; i < std::size(tensorScales); ++i)
+    if (tensorScales[i]) {
+      problem.scales[i] = Tensor::zeros(Type::f32, {1});
+      reference::storeElement(Type::f32, problem.scales[i].storage.bytes().data(), *tensorScales[i]);
+    }
   const auto attach = [](Tensor &tensor, std::optional<ArrayView> &option) {
     if (tensor)
       option = tensor.view();
@@ -242,6 +255,9 @@ void ProblemArguments::addOperands(Problem &problem) const {
   attach(problem.bias, options.bias);
   attach(problem.sink, options.sink);
   attach(problem.keyLengths, options.keyLengths);
+  attach(problem.scales[0], options.queryScale);
+  attach(problem.scales[1], options.keyScale);
+  attach(problem.scales[2], options.valueScale);
 }
 
 ProblemArguments::Problem ProblemArguments::make() const {
@@ -253,8 +269,10 @@ ProblemArguments::Problem ProblemArguments::make() const {
   setMask(problem);
   addOperands(problem);
   const auto size = [&](const Tensor &tensor, size_t axis) { return problem.size(tensor, axis); };
-  problem.out = Tensor::zeros(problem.q.storage.header.type,
-                              {size(problem.q, 0), size(problem.q, 1), size(problem.q, 2), size(problem.v, 3)});
+  const Type type = problem.q.storage.header.type;
+  const Type outType = !outDtype.empty() ? dataTypes.at(outDtype) : isStorageOnly(type) ? Type::bf16 : type;
+  problem.out =
+      Tensor::zeros(outType, {size(problem.q, 0), size(problem.q, 1), size(problem.q, 2), size(problem.v, 3)});
   problem.lse = Tensor::zeros(Type::f32, {size(problem.q, 0), size(problem.q, 2), size(problem.q, 1)});
   return problem;
 }

@@ -30,6 +30,7 @@ public:
   struct Problem {
     Tensor q, k, v, out, lse;
     Tensor alibi, bias, sink, keyLengths; ///< empty where not asked for
+    Tensor scales[3];                     ///< of q, k and v
     AttentionOptions options;             ///< points into the tensors above
 
     int64_t size(const Tensor &tensor, size_t axis) const { return tensor.storage.header.sizes[axis]; }
@@ -55,10 +56,10 @@ private:
 
   CLI::App *command = nullptr;
   std::vector<std::string> files;
-  std::string dtype;
+  std::string dtype, outDtype;
   int64_t batch = 1, heads = 8, kvHeads = 0, seqlen = 1024, seqlenKv = -1, headDim = 64, headDimV = 0;
   uint64_t seed = 0;
-  std::optional<float> scale;
+  std::optional<float> scale, tensorScales[3];
   std::string causal, alignment, alibi, bias, sink;
   std::vector<int64_t> window, keyLengths;
   float softcap = 0, dropout = 0;

@@ -42,6 +42,17 @@ OracleCall describeCall(const ArrayView &q, const ArrayView &k, const ArrayView 
     call.sink = array(*o.sink);
   if (o.keyLengths)
     call.keyLengths = array(*o.keyLengths);
+  const auto scale = [](const std::optional<ArrayView> &view) {
+    if (!view)
+      return OracleArray{};
+    OracleArray result = array(*view);
+    if (view->rank == 1) // one for the whole tensor
+      result.strides[0] = 0;
+    return result;
+  };
+  call.queryScale = scale(o.queryScale);
+  call.keyScale = scale(o.keyScale);
+  call.valueScale = scale(o.valueScale);
   call.batch = q.sizes[0];
   call.seqlenQ = q.sizes[1];
   call.heads = q.sizes[2];
@@ -52,7 +63,7 @@ OracleCall describeCall(const ArrayView &q, const ArrayView &k, const ArrayView 
   call.left = o.windowLeft;
   call.right = o.causal ? 0 : o.windowRight;
   call.topLeft = o.alignment == MaskAlignment::topLeft;
-  call.rounding = rounding ? static_cast<int>(*rounding) : -1;
+  call.rounding = !rounding ? -1 : static_cast<int>(isStorageOnly(*rounding) ? Type::bf16 : *rounding);
   call.scale = o.scale.value_or(1 / std::sqrt(static_cast<float>(q.sizes[3])));
   call.softcap = o.softcap;
   call.dropout = o.dropout;
