@@ -3,6 +3,7 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace sectile::nvidia;
@@ -74,14 +75,25 @@ LogicalResult KernelLowering::lowerElementwise(Operation *op) {
   return success();
 }
 
+/// The operations that are one instruction of the machine, which the passes that follow would take apart.
+static StringRef instructionFor(Operation *op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case([](math::Exp2Op) { return "llvm.nvvm.ex2.approx.ftz.f32"; }) // 2 ulp; below the normal numbers it gives 0
+      .Case([](arith::MaxNumFOp) { return "llvm.maxnum"; })
+      .Case([](arith::MinNumFOp) { return "llvm.minnum"; })
+      .Case([](arith::MaximumFOp) { return "llvm.maximum"; })
+      .Case([](arith::MinimumFOp) { return "llvm.minimum"; })
+      .Default(StringRef());
+}
+
 /// One operation on scalars. Where arith leaves a result open that the tile dialect defines, it is defined here.
 KernelLowering::Values KernelLowering::compute(Operation *op, ValueRange operands) {
   if (isa<arith::FloorDivSIOp, arith::CeilDivSIOp>(op))
     return {divide(op, operands[0], operands[1])};
   if (isa<arith::ShLIOp, arith::ShRUIOp>(op))
     return {shift(op, operands[0], operands[1])};
-  if (isa<math::Exp2Op>(op)) // 2 ulp; results below the normal numbers become 0
-    return {code.intrinsic("llvm.nvvm.ex2.approx.ftz.f32", code.f32Type(), operands)};
+  if (StringRef name = instructionFor(op); !name.empty())
+    return {code.intrinsic(name, operands.front().getType(), operands)};
 
   SmallVector<Type> types;
   for (Type type : op->getResultTypes()) {

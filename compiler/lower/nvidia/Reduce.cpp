@@ -7,14 +7,14 @@ using namespace mlir;
 using namespace sectile::nvidia;
 using namespace sectile::ir;
 
-/// max and min of floats pass over NaN, as maxnum and minnum do: one instruction each.
+/// max and min of floats pass over NaN.
 Value KernelLowering::combine(ReduceKind kind, Value a, Value b) {
   const bool isFloat = isa<FloatType>(a.getType());
   switch (kind) {
   case ReduceKind::max:
-    return isFloat ? code.make<arith::MaxNumFOp>(a, b) : code.make<arith::MaxSIOp>(a, b);
+    return isFloat ? code.intrinsic("llvm.maxnum", a.getType(), {a, b}) : code.make<arith::MaxSIOp>(a, b);
   case ReduceKind::min:
-    return isFloat ? code.make<arith::MinNumFOp>(a, b) : code.make<arith::MinSIOp>(a, b);
+    return isFloat ? code.intrinsic("llvm.minnum", a.getType(), {a, b}) : code.make<arith::MinSIOp>(a, b);
   case ReduceKind::sum:
     return isFloat ? code.make<arith::AddFOp>(a, b) : code.make<arith::AddIOp>(a, b);
   }

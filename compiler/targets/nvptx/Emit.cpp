@@ -79,9 +79,11 @@ void annotate(llvm::Function &function) {
       flags.setApproxFunc();
       instruction.setFastMathFlags(flags);
     }
-    // Assembly may wait for other threads or exchange values with them: no optimization may move it into a branch that
-    // some of them do not take, or duplicate it.
-    if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm())
+    // Assembly may wait for other threads or exchange values with them, and matrix instructions do: no optimization may
+    // move them into a branch that some threads do not take, such as the one around a store.
+    auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    const llvm::Function *callee = call ? call->getCalledFunction() : nullptr;
+    if (call && (call->isInlineAsm() || (callee && callee->getName().starts_with("llvm.nvvm.mma."))))
       call->setConvergent();
   }
 }
