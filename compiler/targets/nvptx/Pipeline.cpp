@@ -10,7 +10,6 @@
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -46,7 +45,6 @@ void buildTileToBlock(mlir::OpPassManager &passes, const PipelineOptions &option
 
 void buildBlockToLlvm(mlir::OpPassManager &passes, const PipelineOptions &options) {
   passes.addPass(createBlockToLlvm(lowering(options.target.nvidia)));
-  passes.addPass(mlir::arith::createArithExpandOpsPass()); // floor and ceiling divisions of indices
   passes.addPass(createExpandMath({}));
   passes.addPass(createExpandConversions());       // after ExpandMath: what is rounded may be a function's value
   passes.addPass(mlir::createCanonicalizerPass()); // casts to f8 and back by way of i8 fold
