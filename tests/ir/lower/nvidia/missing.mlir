@@ -1,0 +1,29 @@
+// RUN: not sectile-opt %s --split-input-file --sectile-block-to-llvm 2>&1 | FileCheck %s
+
+#c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
+#t = #block.layout<register = [[1, 0], [0, 8]], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [[0, 16], [0, 32]]>
+
+// CHECK: error: needs scratch memory, which has no place yet: plan shared memory first
+block.kernel @scratch(%x: f32) attributes {warps = 4 : i32} {
+  %s = tile.splat %x : tensor<64x64xf32, #c>
+  %r = block.convert %s : tensor<64x64xf32, #c> -> tensor<64x64xf32, #t>
+  block.return
+}
+
+// -----
+
+// CHECK: error: has no place in shared memory yet: plan shared memory first
+block.kernel @buffer(%x: f32) attributes {warps = 4 : i32} {
+  %a = block.alloc : !block.shared<16x8xf32>
+  block.return
+}
+
+// -----
+
+#c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = []>
+
+// CHECK: error: has no lowering to NVIDIA GPUs: only constant tiles of one value do
+block.kernel @constant(%x: f32) attributes {warps = 1 : i32} {
+  %s = arith.constant dense<[[0.0, 1.0]]> : tensor<1x2xf32, #c>
+  block.return
+}
