@@ -9,6 +9,7 @@
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
@@ -69,14 +70,14 @@ std::unique_ptr<llvm::TargetMachine> targetMachine(const Target &target) {
 /// What kernels promise, which MLIR cannot say or need not repeat on each operation.
 void annotate(llvm::Function &function) {
   function.setDoesNotThrow();
-  // f32 results too small for a normal number are zero: exp2 and division need no scaling then.
-  function.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
   for (llvm::Instruction &instruction : llvm::instructions(function)) {
     if (llvm::isa<llvm::FPMathOperator>(instruction)) {
       llvm::FastMathFlags flags = instruction.getFastMathFlags();
       flags.setAllowContract();
       flags.setAllowReciprocal();
-      flags.setApproxFunc();
+      // A square root's approximation is off by several units, unlike the others that LLVM has here.
+      const auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      flags.setApproxFunc(!intrinsic || intrinsic->getIntrinsicID() != llvm::Intrinsic::sqrt);
       instruction.setFastMathFlags(flags);
     }
     // Assembly may wait for other threads or exchange values with them, and matrix instructions do: no optimization may
