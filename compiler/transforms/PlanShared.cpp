@@ -1,7 +1,7 @@
 // Where buffers and scratch memory lie in the block's shared memory.
 //
 //   1. Each gets an interval of the program in which it lives: from the first use of a buffer to the last, loops as a
-//      whole; the operation itself for scratch memory.
+//      whole unless every pass fills it first; the operation itself for scratch memory.
 //   2. The largest first, each goes to the lowest offset that is free of those that live at the same time.
 //   3. A buffer on top of another one's place begins with a barrier: threads may still read what was there. Scratch
 //      memory does by itself.
@@ -9,6 +9,7 @@
 #include "compiler/ir/Block.h"
 #include "compiler/transforms/Passes.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -26,8 +27,8 @@ namespace {
 struct Area {
   Operation *op;
   int64_t bytes;
-  int64_t from = 0, to = 0; ///< of the program, both inclusive
-  Operation *begin = nullptr;
+  int64_t from = 0, to = 0;   ///< of the program, both inclusive
+  Operation *begin = nullptr; ///< what uses it first
   int64_t offset = 0;
 
   bool meets(const Area &other) const { return from <= other.to && other.from <= to; }
@@ -65,6 +66,33 @@ void Plan::number() {
   });
 }
 
+/// The block in whose passes a buffer lives: that of the allocation, or of loops in it that hold all uses and begin
+/// with one that fills the buffer.
+Block *homeOf(AllocOp alloc) {
+  Block *home = alloc->getBlock();
+  while (true) {
+    Operation *loop = nullptr;
+    for (Operation *user : alloc->getUsers()) {
+      Operation *outer = home->findAncestorOpInBlock(*user);
+      if (isa<StageOp>(user) || !isa<scf::ForOp>(outer) || (loop && loop != outer))
+        return home;
+      loop = outer;
+    }
+    if (!loop)
+      return home;
+    Block *body = cast<scf::ForOp>(loop).getBody();
+    Operation *first = nullptr;
+    for (Operation *user : alloc->getUsers()) {
+      Operation *inner = body->findAncestorOpInBlock(*user);
+      first = first && first->isBeforeInBlock(inner) ? first : inner;
+    }
+    auto copy = dyn_cast<CopyAsyncOp>(first);
+    if (!isa<WriteOp>(first) && !(copy && !copy.getCondition()))
+      return home;
+    home = body;
+  }
+}
+
 /// An operation inside of a loop may run again: the loop as a whole uses the buffer.
 void Plan::extend(Area &area, Block *home, Operation *user) {
   if (isa<StageOp>(user)) {
@@ -85,8 +113,9 @@ void Plan::collect() {
   kernel.walk([&](Operation *op) {
     if (auto alloc = dyn_cast<AllocOp>(op)) {
       Area area{op, alloc.getType().bytes()};
+      Block *home = homeOf(alloc);
       for (Operation *user : op->getUsers())
-        extend(area, op->getBlock(), user);
+        extend(area, home, user);
       if (area.begin)
         areas.push_back(area);
     } else if (const int64_t bytes = sectile::scratchBytes(op)) {
@@ -131,7 +160,10 @@ int64_t Plan::run() {
       continue;
     }
     alloc.setOffsetAttr(offset);
-    const bool isNested = !isa<BlockKernelOp>(alloc->getParentOp()); // what comes later is earlier in the next pass
+    // In a loop, what comes later is earlier in the next pass.
+    const bool isNested = !isa<BlockKernelOp>(area.begin->getParentOp());
+    if (isa_and_nonnull<BarrierOp>(area.begin->getPrevNode()))
+      continue;
     if (llvm::any_of(areas, [&](Area &other) {
           return &other != &area && area.overlaps(other) && (isNested || other.to < area.from);
         })) {

@@ -2,7 +2,7 @@
 //
 //   1. For each operand: what it is a conversion of, maybe transposed. That tensor gets a buffer.
 //   2. The buffer is filled where the tensor is made: by an asynchronous copy when it is a load of whole 16-byte
-//      chunks that nothing else reads, else by a write.
+//      chunks that nothing else reads, else by a write, after the products that come before its own.
 //   3. It is read just before the product; or, outside of the loop when the operand is made there and takes few
 //      registers. Before the first read all threads meet at a barrier.
 //   4. In a loop they also meet before the buffer is filled again, since others may still read it.
@@ -174,8 +174,16 @@ void Staging::stage(Value tensor, ArrayRef<Use> uses) {
   builder.setInsertionPointToStart(body);
   Value buffer = AllocOp::create(builder, loc, bufferType(type, uses, isCopy), IntegerAttr());
 
-  // 2. Filled.
+  // 2. Filled. A load of registers stays under way while products before its own are computed.
+  Operation *first = nullptr;
+  for (const Use &use : uses) {
+    Operation *user = ancestorIn(home, use.operand->getOwner());
+    first = first && first->isBeforeInBlock(user) ? first : user;
+  }
   builder.setInsertionPointAfterValue(tensor);
+  if (!isCopy && std::any_of(builder.getInsertionPoint(), Block::iterator(first),
+                             [](Operation &op) { return isa<BlockDotOp>(op); }))
+    builder.setInsertionPoint(first);
   if (home != body)
     BarrierOp::create(builder, loc);
   CommitOp commit;
@@ -187,11 +195,6 @@ void Staging::stage(Value tensor, ArrayRef<Use> uses) {
   }
 
   // 3. Read, behind a barrier before the first product.
-  Operation *first = nullptr;
-  for (const Use &use : uses) {
-    Operation *user = ancestorIn(home, use.operand->getOwner());
-    first = first && first->isBeforeInBlock(user) ? first : user;
-  }
   builder.setInsertionPoint(first);
   if (isCopy)
     groups.emplace_back(commit, WaitOp::create(builder, loc, 0));

@@ -61,3 +61,33 @@ block.kernel @loop(%n: i32) attributes {warps = 2 : i32} {
   %u = block.convert %t : tensor<8x16xf32, #m> -> tensor<8x16xf32, #t>
   block.return
 }
+
+// Buffers that each pass of a loop fills before it reads them live within a pass. The barrier is there already, or it
+// is added.
+// CHECK-LABEL: block.kernel @passes
+// CHECK-SAME: shared_bytes = 512 : i64
+block.kernel @passes(%n: i32) attributes {warps = 2 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %t = arith.constant dense<0.0> : tensor<8x16xf32, #m>
+  // CHECK: %[[A:.*]] = block.alloc {offset = 0 : i64}
+  // CHECK: %[[B:.*]] = block.alloc {offset = 0 : i64}
+  %a = block.alloc : !block.shared<8x16xf32>
+  %b = block.alloc : !block.shared<8x16xf32>
+  // CHECK: scf.for
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    // CHECK-NEXT: block.barrier
+    // CHECK-NEXT: block.write %{{.*}} -> %[[A]]
+    block.barrier
+    block.write %t -> %a : tensor<8x16xf32, #m> -> !block.shared<8x16xf32>
+    block.barrier
+    // CHECK: block.read %[[A]]
+    %u = block.read %a : !block.shared<8x16xf32> -> tensor<8x16xf32, #m>
+    // CHECK-NEXT: block.barrier
+    // CHECK-NEXT: block.write %{{.*}} -> %[[B]]
+    block.write %u -> %b : tensor<8x16xf32, #m> -> !block.shared<8x16xf32>
+    block.barrier
+    %v = block.read %b : !block.shared<8x16xf32> -> tensor<8x16xf32, #m>
+  }
+  block.return
+}

@@ -127,3 +127,33 @@ tile.kernel @chained(%x: !tile.view<2xf32> {tile.access = "input", tile.unit_str
   tile.store %t, %o[%c0, %c0] : tensor<64x64xf32>, !tile.view<2xf32>
   tile.return
 }
+
+// -----
+
+// Written operands: V stays under way, in registers, while the product before its own is computed.
+// WRITE-LABEL: block.kernel @late
+// WRITE: scf.for
+// WRITE: %[[K:.*]] = tile.load
+// WRITE: block.write %[[K]]
+// WRITE: %[[V:.*]] = tile.load
+// WRITE: block.dot
+// WRITE: block.barrier
+// WRITE-NEXT: block.write %[[V]]
+// WRITE-NEXT: block.barrier
+// WRITE: block.dot
+tile.kernel @late(%x: !tile.view<2xf16>, %o: !tile.view<2xf32>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %one = arith.constant dense<1.0> : tensor<64x64xf16>
+  %r = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
+    %K = tile.load %x[%j, %c0] : !tile.view<2xf16> -> tensor<64x64xf16>
+    %V = tile.load %x[%c0, %j] : !tile.view<2xf16> -> tensor<64x64xf16>
+    %S = tile.dot %one, %K, %zero : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+    %P = tile.cast %S : tensor<64x64xf32> to tensor<64x64xf16>
+    %O = tile.dot %P, %V, %acc : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+    scf.yield %O : tensor<64x64xf32>
+  }
+  tile.store %r, %o[%c0, %c0] : tensor<64x64xf32>, !tile.view<2xf32>
+  tile.return
+}
