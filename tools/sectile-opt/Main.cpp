@@ -2,6 +2,7 @@
 //
 //   sectile-opt kernel.mlir --canonicalize
 //   sectile-opt kernel.mlir --sectile-cpu-pipeline="processor=x86-64-v3 schedule=blockM=64"
+//   sectile-opt kernel.mlir --sectile-nvptx-pipeline="processor=sm_90a schedule=warps=8,stages=3"
 #include "compiler/ir/Tile.h"
 #include "compiler/targets/Pipelines.h"
 #include "compiler/transforms/Passes.h"
