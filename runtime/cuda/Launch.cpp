@@ -139,10 +139,6 @@ static void checkAccess(const Kernel &kernel, const Device &device, const std::v
     if (!isEmpty(*view)) {
       Address seen = 0;
       const auto address = static_cast<Address>(*word);
-      if (address % static_cast<Address>(typeBytes(view->type)) != 0)
-        refuse(kernel.name(), "argument '" + parameters[i].name + "' begins at 0x" + llvm::utohexstr(address, true) +
-                                  "; legal on a GPU: a multiple of its elements' " +
-                                  std::to_string(typeBytes(view->type)) + " bytes");
       const Status status = driver.pointerGetAttribute(&seen, PointerAttribute::deviceAddress, address);
       if (status == Status::invalidValue)
         refuseMemory(kernel, device, parameters[i], address);

@@ -178,6 +178,16 @@ class CommandLine(unittest.TestCase):
             self.assertIn("name", devices["cuda:0"])
         self.assertEqual(sum(device.get("preferred", False) for device in devices.values()), 1)
 
+    def test_attention_on_a_gpu(self):
+        gpu = next(line for line in self.json("devices") if line["device"].startswith("cuda"))
+        if not gpu["available"]:
+            self.skipTest(gpu["reason"])
+        for options in ([], ["--causal", "--alibi", "standard"], ["--key-lengths", "20", "--sink", "random"]):
+            result, = self.json("attention", *SMALL, "--dtype", "bf16", "--target", "cuda", "--verify", "--bench",
+                                "--repeat", "3", *options)
+            self.assertTrue(result["pass"], result)
+            self.assertTrue(result["target"].startswith("nvptx:sm_"))
+
     def test_refusals_name_what_is_legal(self):
         self.refused("legal options: --", "attention", "--heeds", "3")
         self.refused("--heeds", "attention", "--heeds", "3")

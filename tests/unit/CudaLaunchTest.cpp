@@ -138,15 +138,6 @@ TEST_CASE("an array's address is checked where its first element is") {
   CHECK(f.fake.launches().at(0).words[2] == -1);
 }
 
-TEST_CASE("addresses between elements, which a GPU cannot read, are refused") {
-  FakeLaunches f;
-  ArrayView odd = f.array(0);
-  odd.data = static_cast<char *>(odd.data) + 2;
-  CHECK_THAT(messageOf<UserError>([&] { f.launch(f.stream(0), {f.array(0), odd, 2.0f}); }),
-             Contains("argument 'y' begins at 0x") && Contains("legal on a GPU: a multiple of its elements' 4 bytes"));
-  CHECK(f.fake.launches().empty());
-}
-
 //===-- failures ------------------------------------------------------------------------------------------------===//
 
 TEST_CASE("whatever fails at a launch: named, nothing launched, the current context as before") {
