@@ -26,9 +26,9 @@ void forward(Trace &t, const ForwardConfig &c) {
     const Tile V = s.values(a.v.load({s.batch, s.kvHead, block.col0, 0}, {N, c.headDimV}), block);
     const Tile S = s.scores(dot(Q, transpose(K)), block);
 
-    const Tile mNew = max(m, maxRows(S));
+    const Tile mNew = max(m, s.scaled(maxRows(S)));
     const Tile mSafe = select(mNew > -infinity, mNew, 0); // a row may see no key yet
-    const Tile P = exp2(S - mSafe), alpha = exp2(m - mSafe);
+    const Tile P = exp2(s.scaled(S) - mSafe), alpha = exp2(m - mSafe);
     l = l * alpha + sumRows(P);
     acc = dot(cast(s.kept(P, block), c.weightType()), V, acc * alpha);
     m = mNew;

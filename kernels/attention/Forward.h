@@ -25,6 +25,8 @@ struct ForwardConfig {
   bool keyLengths;
   bool left, right; ///< bounds of the band (Mask.h)
   bool keyTail;     ///< the last block of keys reaches past seqlenK
+  bool positiveScale;
+  std::array<bool, 7> unused; ///< for a size without padding
 
   static constexpr int64_t headDimStep = 16;
 

@@ -54,6 +54,7 @@ ForwardCall::ForwardCall(const ForwardProblem &problem, const ForwardArrays &arr
                          const Schedule &schedule)
     : schedule(schedule) {
   const Band band = bandOf(options, problem.seqlenQ, problem.seqlenK);
+  const float scale = options.scale.value_or(1 / std::sqrt(static_cast<float>(problem.headDim)));
   config.scoreModifier = options.scoreModifier;
   config.maskPredicate = options.maskPredicate;
   config.scalars = static_cast<int64_t>(options.scalars.size());
@@ -75,6 +76,7 @@ ForwardCall::ForwardCall(const ForwardProblem &problem, const ForwardArrays &arr
   config.left = band.hasLeft;
   config.right = band.hasRight;
   config.keyTail = problem.seqlenK % schedule.blockN != 0;
+  config.positiveScale = scale > 0;
   grid = {(problem.seqlenQ + schedule.blockM - 1) / schedule.blockM, problem.headsQ, problem.batch};
 
   const auto headsFirst = [](const ArrayView &array) { return array.permuted({0, 2, 1, 3}); };
@@ -97,7 +99,7 @@ ForwardCall::ForwardCall(const ForwardProblem &problem, const ForwardArrays &arr
   bind(headsFirst(arrays.out));
   if (config.lse)
     bind(*arrays.lse);
-  bind(options.scale.value_or(1 / std::sqrt(static_cast<float>(problem.headDim))));
+  bind(scale);
   if (config.softcap)
     bind(options.softcap);
   if (config.left)

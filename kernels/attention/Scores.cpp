@@ -35,7 +35,9 @@ ScoreRows::ScoreRows(Trace &t, const ForwardConfig &c, const ForwardArguments &a
       row0(t.program(0) * blockM), rows(column(t.iota(blockM)) + row0), t(t), c(c), a(a), queries(a.q.dim(2)),
       keys(a.k.dim(2)), length(a.keyLengths ? min(a.keyLengths->load({batch}, {}), keys) : keys),
       unit(c.scoreModifier ? 1.0f : log2e), scale(productScale(a, batch, kvHead)),
-      factor(a.softcap ? scale / *a.softcap : scale * unit) {
+      factor(a.softcap ? scale / *a.softcap : scale * unit),
+      scaledLast(c.positiveScale && c.type != Type::f32 && !a.queryScale && !a.keyScale && !a.softcap && !a.bias &&
+                 !a.alibiSlopes && !c.scoreModifier) {
   if (a.dropout) {
     const DropoutArguments &d = *a.dropout;
     dropoutStream.emplace(philox<Tile>({d.offsetLow, d.offsetHigh, batch, head}, {d.seedLow, d.seedHigh}));
@@ -62,8 +64,10 @@ Tile ScoreRows::scores(const Tile &products, const Block &block) const {
   return keep ? select(*keep, S, -infinity) : S;
 }
 
+Tile ScoreRows::scaled(const Tile &scores) const { return scaledLast ? scores * factor : scores; }
+
 Tile ScoreRows::modified(const Tile &products, const Block &block) const {
-  const Tile scaled = c.type == Type::f32 ? products : products * factor;
+  const Tile scaled = c.type == Type::f32 || scaledLast ? products : products * factor;
   Var S = a.softcap ? tanh(scaled) * (*a.softcap * unit) : scaled;
   if (a.bias)
     S = S + cast(a.bias->load({batch, head, row0, block.col0}, shape()), Type::f32) * unit;

@@ -24,9 +24,12 @@ public:
 
   /// Queries with as much of the scale in them as their type can carry.
   tile::Tile scaledQueries(const tile::Tile &Q) const;
-  /// The scores of a block in units of ln 2, for exp2, from the products of scaledQueries() and keys; -inf where the
-  /// key is invisible.
+  /// The scores of a block, from the products of scaledQueries() and keys; -inf where the key is invisible. They are in
+  /// units of ln 2, for exp2, once they are scaled().
   tile::Tile scores(const tile::Tile &products, const Block &block) const;
+  /// What is left of the scale when it is positive and comes last: the maximum does not need it then, and a scaled
+  /// score less the maximum is one multiply-add.
+  tile::Tile scaled(const tile::Tile &scores) const;
   /// Values as they are multiplied by weights, with zeros past the key length: what lies there may be anything, and 0 *
   /// NaN is NaN.
   tile::Tile values(const tile::Tile &V, const Block &block) const;
@@ -49,6 +52,7 @@ private:
   const float unit;                       ///< of scores before the user's modifier: it sees natural ones
   const tile::Tile scale;                 ///< of products, those of f8 tensors in it
   const tile::Tile factor;                ///< from products to scores (over softcap)
+  const bool scaledLast;                  ///< by scaled()
   std::optional<std::array<tile::Tile, 4>> dropoutStream;
 };
 

@@ -52,6 +52,25 @@ const Switch switches[] = {
 
 } // namespace
 
+TEST_CASE("a positive scale is applied after the maximum, where nothing comes between and queries do not carry it") {
+  const auto differs = [](ForwardConfig config) {
+    const std::string without = traced(config).text(false);
+    config.positiveScale = true;
+    return traced(config).text(false) != without;
+  };
+  CHECK(differs(plain(Type::bf16)));
+  CHECK(differs(plain(Type::f8e4m3)));
+  CHECK_FALSE(differs(plain(Type::f32)));
+  for (const char *name : {"queryScale", "bias", "alibi", "softcap", "scoreModifier"}) {
+    ForwardConfig config = plain(Type::bf16);
+    for (const Switch &option : switches)
+      if (std::string_view(option.name) == name)
+        option.turnOn(config);
+    CAPTURE(name);
+    CHECK_FALSE(differs(config));
+  }
+}
+
 TEST_CASE("each option makes another valid kernel") {
   const Type type = GENERATE(Type::f32, Type::f16, Type::bf16, Type::f8e4m3, Type::f8e5m2);
   const std::string without = traced(plain(type)).text(false);
