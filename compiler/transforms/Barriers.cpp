@@ -14,10 +14,24 @@ struct Since {
 };
 } // namespace
 
+/// Whether an operation, or one in it, has to do with shared memory.
+static bool touchesShared(Operation &op) {
+  return op
+      .walk([](Operation *inner) {
+        const bool touches = isa<ReadOp, WriteOp, BlockDotOp, CopyAsyncOp, CommitOp, WaitOp, BarrierOp>(inner) ||
+                             sectile::scratchBytes(inner) != 0;
+        return touches ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 static void note(Operation &op, Since &since) {
-  since.wait |= isa<WaitOp>(op);
-  since.copy |= isa<CopyAsyncOp>(op);
-  since.access |= isa<ReadOp, WriteOp, BlockDotOp>(op) || op.getNumRegions() != 0 || sectile::scratchBytes(&op) != 0;
+  if (isa<WaitOp>(op))
+    since.wait = true;
+  else if (isa<CopyAsyncOp>(op))
+    since.copy = true;
+  else if (!isa<CommitOp>(op))
+    since.access |= touchesShared(op);
 }
 
 void sectile::dropRedundantBarriers(Operation *root) {

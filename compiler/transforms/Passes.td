@@ -83,6 +83,16 @@ def PlanShared : Pass<"sectile-plan-shared"> {
   let dependentDialects = ["::sectile::ir::BlockDialect"];
 }
 
+def PrefetchLoads : Pass<"sectile-prefetch-loads"> {
+  let summary = "what a loop's next pass writes to shared memory first is loaded ahead, in registers";
+  let description = [{
+    For loads without asynchronous copies (before sm_80, unaligned arrays): those of inputs, with indices that depend on
+    the induction variable alone, that the first product of a pass waits for. The tile takes its registers all
+    through the loop.
+  }];
+  let dependentDialects = ["::sectile::ir::BlockDialect", "::mlir::arith::ArithDialect"];
+}
+
 def StageOperands : Pass<"sectile-stage-operands"> {
   let summary = "operands of matrix products go through shared memory";
   let description = [{

@@ -15,13 +15,12 @@
 // stays.
 #include "compiler/ir/Block.h"
 #include "compiler/transforms/Barriers.h"
+#include "compiler/transforms/LoopIndexing.h"
 #include "compiler/transforms/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace sectile {
 #define GEN_PASS_DEF_PIPELINELOADS
@@ -40,32 +39,16 @@ struct Ahead {
   WaitOp wait;                           ///< before the first reader
   BarrierOp barrier;                     ///< after the wait
   SmallVector<Operation *> readers;      ///< of the buffer
-  llvm::SetVector<Operation *> indexing; ///< what computes the indices from the induction variable, in order
+  llvm::SetVector<Operation *> indexing; ///< what computes the indices
 };
-
-/// Collects the operations of the loop that a value is computed with, operands first; false when one of them is not
-/// computed from the induction variable and values of before the loop alone.
-bool collectIndexing(Value value, scf::ForOp loop, llvm::SetVector<Operation *> &indexing) {
-  if (value == loop.getInductionVar() || !loop.getRegion().isAncestor(value.getParentRegion()))
-    return true;
-  Operation *op = value.getDefiningOp();
-  if (!op || !isMemoryEffectFree(op) || op->getNumRegions() != 0 || op->getBlock() != loop.getBody())
-    return false;
-  for (Value operand : op->getOperands())
-    if (!collectIndexing(operand, loop, indexing))
-      return false;
-  indexing.insert(op);
-  return true;
-}
 
 std::optional<Ahead> aheadOf(CopyAsyncOp copy, scf::ForOp loop) {
   Ahead ahead{copy, dyn_cast<CommitOp>(copy->getNextNode()), {}, {}, {}, {}};
   auto alloc = copy.getBuffer().getDefiningOp<AllocOp>();
   if (!ahead.commit || !alloc || loop->isAncestor(alloc) || copy.getCondition())
     return {};
-  for (Value index : copy.getIndices())
-    if (!collectIndexing(index, loop, ahead.indexing))
-      return {};
+  if (!sectile::collectIndexing(copy.getIndices(), loop, ahead.indexing))
+    return {};
   Operation *first = nullptr;
   for (Operation *reader : alloc->getUsers()) {
     if (reader == copy)
@@ -122,14 +105,8 @@ Value Pipeline::turn(Value slot, int64_t at, int64_t wrapped, int64_t step) {
 
 /// Begins the copy of an iteration, as a group; nothing is copied past the loop's end.
 void Pipeline::copyAt(Ahead &ahead, Value iteration, Value slot) {
-  IRMapping mapping;
-  mapping.map(loop.getInductionVar(), iteration);
-  for (Operation *op : ahead.indexing)
-    rewriter.clone(*op, mapping);
   CopyAsyncOp copy = ahead.copy;
-  SmallVector<Value> indices;
-  for (Value index : copy.getIndices())
-    indices.push_back(mapping.lookupOrDefault(index));
+  SmallVector<Value> indices = sectile::indicesAt(rewriter, copy.getIndices(), loop, ahead.indexing, iteration);
   Value exists =
       arith::CmpIOp::create(rewriter, loop.getLoc(), arith::CmpIPredicate::slt, iteration, loop.getUpperBound());
   auto ring = cast<TypedValue<SharedType>>(rings.lookup(copy.getBuffer()));
