@@ -124,8 +124,8 @@ Outcome AttentionCommand::run(Output &output) const {
     result["pass"] = passes;
     text += format("\nerror     %.2e against fp64; naive %s: %.2e; allowed: %.2e\nlse error %.2e, allowed: %.2e\n"
                    "verify    %s",
-                   verdict.error, std::string(typeName(q.type)).c_str(), verdict.naiveError, verdict.bound(),
-                   verdict.lseError, reference::Verdict::lseBound,
+                   verdict.error, std::string(typeName(isStorageOnly(q.type) ? Type::bf16 : q.type)).c_str(),
+                   verdict.naiveError, verdict.bound(), verdict.lseError, reference::Verdict::lseBound,
                    passes ? "passed" : ("FAILED: " + verdict.worst).c_str());
   }
   if (!out.empty())
