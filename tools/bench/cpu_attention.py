@@ -65,7 +65,7 @@ class Sectile:
         options = AttentionOptions()
         self.library.sectile_attention_options_init(ctypes.byref(options))
         options.causal = causal
-        arguments = [self.session, *(ctypes.byref(a) for a in arrays), None, ctypes.byref(options),
+        arguments = [self.session, None, *(ctypes.byref(a) for a in arrays), None, ctypes.byref(options),
                      schedule.encode() if schedule else None]
         return lambda: self.check("attention_forward", *arguments)
 
