@@ -15,7 +15,7 @@ class ModuleOp;
 namespace sectile::ir {
 class BlockDialect;
 class TileDialect;
-}
+} // namespace sectile::ir
 
 namespace sectile {
 
