@@ -110,6 +110,24 @@ TEST_CASE("the assembler is part of a target's key, its place is not") {
                     Contains("option 'toolkit' is '/nonexistent'") && Contains("bin/ptxas"));
 }
 
+TEST_CASE("assemblers that are too old for an architecture are passed over") {
+  CHECK(nvptx::newestPtx("11.8") == 78);
+  CHECK(nvptx::newestPtx("12.4.131") == 84);
+  CHECK(nvptx::newestPtx("12.5") == 85);
+  CHECK(nvptx::newestPtx("12.6.85") == 85);
+  CHECK(nvptx::newestPtx("12.8") == 87);
+  CHECK(nvptx::newestPtx("12.9") == 88);
+  CHECK(nvptx::newestPtx("13.0.88") == 90);
+  CHECK(nvptx::newestPtx("") == 0);
+  for (const char *toolkit : {"", "/usr/local/cuda"}) {
+    llvm::Expected<Target::Nvidia::Assembler> found = nvptx::findAssembler(toolkit, 990);
+    if (found)
+      CHECK(found->kind == Target::Nvidia::Assembler::Kind::none);
+    else
+      CHECK_THAT(llvm::toString(found.takeError()), Contains("option 'toolkit' is '/usr/local/cuda'"));
+  }
+}
+
 //===-- schedules -----------------------------------------------------------------------------------------------===//
 
 TEST_CASE("GPUs have warps and stages, hosts have threads and vectors") {

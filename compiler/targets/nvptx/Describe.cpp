@@ -79,7 +79,7 @@ llvm::Expected<Target> describe(llvm::StringRef processor, llvm::StringRef toolk
   if (found == std::end(architectures))
     return userError(
         llvm::formatv("target 'nvptx:{0}': there is no such architecture; legal: {1}", processor, legalNames()));
-  llvm::Expected<Target::Nvidia::Assembler> assembler = findAssembler(toolkit);
+  llvm::Expected<Target::Nvidia::Assembler> assembler = findAssembler(toolkit, found->ptx);
   if (!assembler)
     return assembler.takeError();
   Target target;

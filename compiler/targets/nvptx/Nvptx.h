@@ -27,8 +27,10 @@ llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Target &target)
 
 /// Toolkit.cpp. The assembler in a toolkit's folder; a user error when there is none. Of "": in the usual places, which
 /// are libnvJitLink.so where the loader looks, then in /usr/local/cuda, then ptxas on PATH and in /usr/local/cuda. Of
-/// "none": none.
-llvm::Expected<Target::Nvidia::Assembler> findAssembler(llvm::StringRef toolkit);
+/// "none": none. One that is too old to know `ptxVersion` is passed over.
+llvm::Expected<Target::Nvidia::Assembler> findAssembler(llvm::StringRef toolkit, int ptxVersion);
+/// The newest PTX version that the tools of a toolkit know, by their own: 88 of "12.9.86", 0 of what is no version.
+int newestPtx(llvm::StringRef toolkitVersion);
 /// "nvJitLink 13.0", "ptxas 13.0.88" or "driver": goes into cache keys.
 std::string assemblerName(const Target::Nvidia::Assembler &assembler);
 

@@ -1,12 +1,12 @@
 // Where NVIDIA's tools are.
 #include "compiler/support/Diagnostic.h"
-#include "compiler/targets/nvptx/Disassemble.h"
 #include "compiler/targets/nvptx/NvJitLink.h"
 #include "compiler/targets/nvptx/Nvptx.h"
 #include "compiler/targets/nvptx/Program.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace sectile::nvptx {
 namespace {
@@ -38,43 +38,74 @@ std::optional<Assembler> programAt(const std::string &path) {
   return Assembler{Assembler::Kind::ptxas, path, version.str()};
 }
 
-std::optional<Assembler> libraryIn(llvm::StringRef toolkit) {
-  for (llvm::StringRef folder : {"/lib64/", "/lib/", "/"})
-    for (llvm::StringRef name : libraries)
-      if (std::string path = (toolkit + folder + name).str(); llvm::sys::fs::exists(path))
-        if (std::optional<Assembler> found = libraryAt(path))
-          return found;
-  return std::nullopt;
-}
+/// Finds what knows a PTX version.
+struct Search {
+  int ptxVersion;
+  llvm::SmallVector<std::string> passedOver; ///< "ptxas 12.4.131 (/opt/cuda/bin/ptxas)"
 
-std::optional<Assembler> programIn(llvm::StringRef toolkit) {
-  std::string path = findProgram("ptxas", toolkit);
-  return path.empty() ? std::nullopt : programAt(path);
-}
+  std::optional<Assembler> accept(std::optional<Assembler> found) {
+    if (!found || newestPtx(found->version) >= ptxVersion)
+      return found;
+    passedOver.push_back(assemblerName(*found) + " (" + found->path + ")");
+    return std::nullopt;
+  }
+
+  std::optional<Assembler> libraryIn(llvm::StringRef toolkit) {
+    for (llvm::StringRef folder : {"/lib64/", "/lib/", "/"})
+      for (llvm::StringRef name : libraries)
+        if (std::string path = (toolkit + folder + name).str(); llvm::sys::fs::exists(path))
+          if (std::optional<Assembler> found = accept(libraryAt(path)))
+            return found;
+    return std::nullopt;
+  }
+
+  std::optional<Assembler> programIn(llvm::StringRef toolkit) {
+    const std::string path = findProgram("ptxas", toolkit);
+    return path.empty() ? std::nullopt : accept(programAt(path));
+  }
+
+  std::optional<Assembler> inUsualPlaces() {
+    for (llvm::StringRef name : libraries) // wherever the loader finds it
+      if (std::optional<Assembler> found = accept(libraryAt(name.str())))
+        return found;
+    if (std::optional<Assembler> found = libraryIn(usualToolkit))
+      return found;
+    if (std::optional<Assembler> found = programIn("")) // PATH
+      return found;
+    return programIn(usualToolkit);
+  }
+};
 
 } // namespace
 
-llvm::Expected<Assembler> findAssembler(llvm::StringRef toolkit) {
+int newestPtx(llvm::StringRef toolkitVersion) {
+  const auto [first, rest] = toolkitVersion.split('.');
+  int major = 0, minor = 0;
+  if (first.getAsInteger(10, major) || rest.split('.').first.getAsInteger(10, minor))
+    return 0;
+  // PTX 7.0 came with 11.0, 8.0 with 12.0, 9.0 with 13.0; minor versions alike, but 12.6 had no new one.
+  return (major - 4) * 10 + minor - (major == 12 && minor >= 6);
+}
+
+llvm::Expected<Assembler> findAssembler(llvm::StringRef toolkit, int ptxVersion) {
   if (toolkit == "none")
     return Assembler();
-  if (!toolkit.empty()) {
-    if (std::optional<Assembler> found = libraryIn(toolkit))
-      return *found;
-    if (std::optional<Assembler> found = programIn(toolkit))
-      return *found;
-    return userError("option 'toolkit' is '" + toolkit.str() + "', where there is neither a usable " +
-                     libraries[0].str() + " or " + libraries[1].str() +
-                     " (in lib64, lib or the folder itself) nor bin/ptxas; legal: a folder that has one, nothing for "
-                     "the usual places, or 'none'");
-  }
-  for (llvm::StringRef name : libraries) // wherever the loader finds it
-    if (std::optional<Assembler> found = libraryAt(name.str()))
-      return *found;
-  if (std::optional<Assembler> found = libraryIn(usualToolkit))
+  Search search{ptxVersion, {}};
+  if (toolkit.empty())
+    return search.inUsualPlaces().value_or(Assembler());
+  if (std::optional<Assembler> found = search.libraryIn(toolkit))
     return *found;
-  if (std::optional<Assembler> found = programIn(""))
+  if (std::optional<Assembler> found = search.programIn(toolkit))
     return *found;
-  return Assembler();
+  if (!search.passedOver.empty())
+    return userError(
+        llvm::formatv("option 'toolkit' is '{0}', where {1} is too old: PTX {2}.{3} is needed; legal: a newer "
+                      "toolkit, nothing for the usual places, or 'none'",
+                      toolkit, llvm::join(search.passedOver, ", "), ptxVersion / 10, ptxVersion % 10));
+  return userError(llvm::formatv("option 'toolkit' is '{0}', where there is neither a usable {1} (in lib64, lib or the "
+                                 "folder itself) nor bin/ptxas; legal: a folder that has one, nothing for the usual "
+                                 "places, or 'none'",
+                                 toolkit, llvm::join(llvm::ArrayRef(libraries), " or ")));
 }
 
 std::string assemblerName(const Assembler &assembler) {
