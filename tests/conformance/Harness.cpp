@@ -1,5 +1,8 @@
 #include "tests/conformance/Harness.h"
 
+#ifdef SECTILE_EMULATOR
+#include "tests/emulate/WarpEmulator.h"
+#endif
 #include "tests/support/Arguments.h"
 #include "tests/support/CudaDevice.h"
 #include "tests/support/TargetMemory.h"
@@ -36,8 +39,13 @@ std::string deviceTargetName() {
   return valueOrThrow(nvidiaTargetName(major, minor));
 }
 
+/// "emulate:sm_80": the code for that architecture, run by tests/emulate.
+constexpr std::string_view emulated = "emulate:";
+
 Target targetUnderTest() {
   const std::string &name = test::targetUnderTest();
+  if (name.starts_with(emulated))
+    return valueOrThrow(resolveTarget("nvptx:" + name.substr(emulated.size()), /*toolkit=*/"none"));
   return valueOrThrow(resolveTarget(name == "cuda" ? deviceTargetName() : name));
 }
 
@@ -142,6 +150,24 @@ private:
   CudaDevice::Function function;
 };
 
+#ifdef SECTILE_EMULATOR
+class conformance::Program::EmulatedProgram final : public Code {
+public:
+  explicit EmulatedProgram(const Artifact &artifact) : program(llvmStage(artifact)) {}
+  void run(const std::vector<int64_t> &words, Grid grid) const override {
+    std::vector<int64_t> all = words;
+    all.insert(all.end(), {grid.x, grid.y, grid.z});
+    program.launch(grid.x * grid.y * grid.z, all);
+  }
+
+private:
+  static const std::string &llvmStage(const Artifact &artifact) {
+    return llvm::find_if(artifact.stages, [](const Stage &stage) { return stage.name == "llvm"; })->text;
+  }
+  emulate::BlockProgram program;
+};
+#endif
+
 conformance::Program::Program(const std::function<void(Trace &)> &body, std::vector<ArgumentFacts> facts,
                               Schedule schedule)
     : traced([&] {
@@ -156,6 +182,10 @@ conformance::Program::Program(const std::function<void(Trace &)> &body, std::vec
   const Artifact artifact = valueOrThrow(compile(traced, target, schedule, /*sink=*/nullptr));
   if (target.kind == Target::Kind::cpu)
     code = std::make_unique<HostProgram>(artifact);
+#ifdef SECTILE_EMULATOR
+  else if (test::targetUnderTest().starts_with(emulated))
+    code = std::make_unique<EmulatedProgram>(artifact);
+#endif
   else
     code = std::make_unique<CudaProgram>(artifact);
 }

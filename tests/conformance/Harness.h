@@ -33,6 +33,7 @@ private:
   class Interpreted;
   class HostProgram;
   class CudaProgram;
+  class EmulatedProgram;
   TracedKernel traced;
   std::unique_ptr<const Code> code;
 };

@@ -41,20 +41,48 @@ LogicalResult KernelLowering::lower(BlockDotOp op) {
   return op.getKind() == DotKind::mma ? lowerByMatrixUnit(op) : lowerByFma(op);
 }
 
-/// The registers of an operand, those past the end of k set to 0: in both operands, since 0 * NaN is NaN.
-KernelLowering::Values KernelLowering::maskedOperand(Value operand, size_t depthAxis) {
-  const Layout &layout = layoutOf(operand);
-  Values values = registers.lookup(operand);
-  const int64_t depth = layout.shape()[depthAxis];
-  for (int64_t reg = 0; reg < layout.registers(); ++reg) {
+/// An operand, in registers or, as far as it was not read yet, in shared memory.
+struct KernelLowering::Operand {
+  const Layout &layout;
+  size_t depthAxis; ///< the dimension that is summed over
+  Values values;
+  const FragmentRead *read;
+};
+
+KernelLowering::Operand KernelLowering::operandOf(Value tensor, size_t depthAxis) {
+  const Layout &layout = layoutOf(tensor);
+  if (auto read = fragments.find(tensor); read != fragments.end())
+    return {layout, depthAxis, Values(layout.registers()), &read->second};
+  return {layout, depthAxis, registers.lookup(tensor), nullptr};
+}
+
+/// Reads the matrices that a register belongs to. Those that are past the shape as a whole are not read at all.
+void KernelLowering::readRegister(Operand &operand, int64_t reg) {
+  Type held = heldType(operand.read->buffer.type.getElementType());
+  const int64_t wordElements = 32 / held.getIntOrFloatBitWidth();
+  for (const MatrixAccess &access : operand.read->matrices.accesses)
+    if (access.firstRegister <= reg && reg < access.firstRegister + access.count * wordElements)
+      return readMatrices(*operand.read, operand.layout, access, operand.values);
+  operand.values[reg] = zero(held);
+}
+
+/// Registers of an operand, those past the end of k set to 0: in both operands, since 0 * NaN is NaN.
+KernelLowering::Values KernelLowering::elements(Operand &operand, int64_t first, int64_t count) {
+  const Layout &layout = operand.layout;
+  const int64_t depth = layout.shape()[operand.depthAxis];
+  Values result;
+  for (int64_t reg = first; reg < first + count; ++reg) {
+    if (!operand.values[reg])
+      readRegister(operand, reg);
+    Value value = operand.values[reg], nothing = zero(value.getType());
     const Coordinates base = layout.base(reg);
-    Value nothing = zero(values[reg].getType());
-    if (base[depthAxis] >= depth)
-      values[reg] = nothing;
-    else if (Value present = inside(layout.laneBits(), layout.warpBits(), base, depth, depthAxis))
-      values[reg] = code.select(present, values[reg], nothing);
+    if (base[operand.depthAxis] >= depth)
+      value = nothing;
+    else if (Value present = inside(layout.laneBits(), layout.warpBits(), base, depth, operand.depthAxis))
+      value = code.select(present, value, nothing);
+    result.push_back(value);
   }
-  return values;
+  return result;
 }
 
 KernelLowering::Values KernelLowering::multiply(StringRef instruction, ArrayRef<Value> a, ArrayRef<Value> b,
@@ -73,43 +101,46 @@ LogicalResult KernelLowering::lowerByMatrixUnit(BlockDotOp op) {
     return op.emitError("mma multiplies no ") << element << " on sm_" << options.sm;
 
   // 1. Atoms: how many along each dimension, and the words of each.
-  const Layout &a = layoutOf(op.getA()), &b = layoutOf(op.getB()), &c = layoutOf(op.getAccumulator());
-  const int64_t rows = c.repeats(0), columns = c.repeats(1), depth = a.repeats(1);
+  const Layout &layout = layoutOf(op.getAccumulator());
+  Operand a = operandOf(op.getA(), 1), b = operandOf(op.getB(), 0);
+  const int64_t rows = layout.repeats(0), columns = layout.repeats(1), depth = a.layout.repeats(1);
   const int64_t wordElements = 32 / element.getIntOrFloatBitWidth();
   Type word = instruction->pairs ? code.vectorOf(2, element) : code.i32Type();
-  const Values left = maskedOperand(op.getA(), 1), right = maskedOperand(op.getB(), 0);
-  auto wordsOf = [&](const Values &values, const Layout &layout, int64_t atom) {
-    const int64_t size = layout.registers() / (layout.repeats(0) * layout.repeats(1));
+  auto atomOf = [&](Operand &operand, int64_t index) -> Atom {
+    const int64_t size = operand.layout.registers() / (operand.layout.repeats(0) * operand.layout.repeats(1));
+    const Values values = elements(operand, index * size, size);
+    if (element.isF32())
+      return split(values);
     Values words;
-    for (int64_t reg = atom * size; reg < (atom + 1) * size; reg += wordElements)
-      words.push_back(code.pack(ArrayRef<Value>(values).slice(reg, wordElements), word));
-    return words;
+    for (int64_t i = 0; i < size; i += wordElements)
+      words.push_back(code.pack(ArrayRef<Value>(values).slice(i, wordElements), word));
+    return {words};
   };
 
-  // 2. Along k outside, so that instructions side by side do not wait for each other.
+  // 2. Along k outside, so that instructions side by side do not wait for each other; B, which is longer, passes by.
   Values sums = registers.lookup(op.getAccumulator());
-  for (int64_t k = 0; k < depth; ++k)
-    for (int64_t i = 0; i < rows; ++i) {
-      const Atom leftAtom = element.isF32() ? split(ArrayRef<Value>(left).slice((i * depth + k) * 4, 4))
-                                            : Atom{wordsOf(left, a, i * depth + k)};
-      for (int64_t j = 0; j < columns; ++j) {
-        Values sum(ArrayRef<Value>(sums).slice((i * columns + j) * 4, 4));
+  for (int64_t k = 0; k < depth; ++k) {
+    SmallVector<Atom, 0> column;
+    for (int64_t i = 0; i < rows; ++i)
+      column.push_back(atomOf(a, i * depth + k));
+    for (int64_t j = 0; j < columns; ++j) {
+      const Atom right = atomOf(b, k * columns + j);
+      for (auto [i, left] : llvm::enumerate(column)) {
+        auto place = sums.begin() + (i * columns + j) * 4;
+        Values sum(place, place + 4);
         if (element.isF32()) {
-          sum = multiplySplit(instruction->name, leftAtom,
-                              split(ArrayRef<Value>(right).slice((k * columns + j) * 2, 2)), sum);
+          sum = multiplySplit(instruction->name, left, right, sum);
+        } else if (instruction->halves) {
+          const ArrayRef<Value> l = left.front(), r = right.front();
+          sum = multiply(instruction->name, l.take_front(2), r.take_front(1), sum);
+          sum = multiply(instruction->name, l.drop_front(2), r.drop_front(1), sum);
         } else {
-          const Values rightWords = wordsOf(right, b, k * columns + j);
-          const ArrayRef<Value> l = leftAtom.front(), r = rightWords;
-          if (instruction->halves) {
-            sum = multiply(instruction->name, l.take_front(2), r.take_front(1), sum);
-            sum = multiply(instruction->name, l.drop_front(2), r.drop_front(1), sum);
-          } else {
-            sum = multiply(instruction->name, l, r, sum);
-          }
+          sum = multiply(instruction->name, left.front(), right.front(), sum);
         }
-        llvm::copy(sum, sums.begin() + (i * columns + j) * 4);
+        llvm::copy(sum, place);
       }
     }
+  }
   registers[op.getResult()] = sums;
   return success();
 }

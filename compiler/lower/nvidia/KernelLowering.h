@@ -45,6 +45,13 @@ struct SharedBuffer {
   ir::SharedType type;
 };
 
+/// A fragment that ldmatrix brings from shared memory.
+struct FragmentRead {
+  SharedBuffer buffer;
+  ir::MatrixAccesses matrices;
+  bool transposed;
+};
+
 class KernelLowering {
 public:
   KernelLowering(ir::BlockKernelOp kernel, const NvidiaLoweringOptions &options, mlir::OpBuilder &builder);
@@ -162,8 +169,8 @@ private:
   void lower(ir::StageOp op);
   void lower(ir::WriteOp op);
   void lower(ir::ReadOp op);
-  Values readMatrices(const SharedBuffer &buffer, const ir::Layout &layout, const ir::MatrixAccesses &accesses,
-                      bool transposed);
+  /// One ldmatrix: fills the registers that it brings.
+  void readMatrices(const FragmentRead &read, const ir::Layout &layout, const ir::MatrixAccess &access, Values &values);
   /// Of an element of a buffer: its run-time coordinates are what lanes and warps add to the constant base.
   mlir::Value addressIn(const SharedBuffer &buffer, Bases lanes, Bases warps, llvm::ArrayRef<int64_t> base,
                         bool transposed);
@@ -173,7 +180,10 @@ private:
   llvm::LogicalResult lower(ir::BlockDotOp op);
   llvm::LogicalResult lowerByMatrixUnit(ir::BlockDotOp op);
   llvm::LogicalResult lowerByFma(ir::BlockDotOp op);
-  Values maskedOperand(mlir::Value operand, size_t depthAxis);
+  struct Operand;
+  Operand operandOf(mlir::Value tensor, size_t depthAxis);
+  void readRegister(Operand &operand, int64_t reg);
+  Values elements(Operand &operand, int64_t first, int64_t count);
   Values multiply(llvm::StringRef instruction, llvm::ArrayRef<mlir::Value> a, llvm::ArrayRef<mlir::Value> b,
                   llvm::ArrayRef<mlir::Value> accumulator);
   using Atom = llvm::SmallVector<Values, 4>; ///< the words of an operand, by part when it is split
@@ -190,6 +200,7 @@ private:
   llvm::DenseMap<mlir::Value, Values> registers;
   llvm::DenseMap<mlir::Value, ViewArgument> views;
   llvm::DenseMap<mlir::Value, SharedBuffer> buffers;
+  llvm::DenseMap<mlir::Value, FragmentRead> fragments; ///< of products, which read them piece by piece
   llvm::DenseMap<mlir::Type, std::unique_ptr<ir::Layout>> layouts;
   std::map<std::string, mlir::Value> known; ///< by once()'s keys
 };

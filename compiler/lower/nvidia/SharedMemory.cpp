@@ -75,22 +75,47 @@ void KernelLowering::lower(WriteOp op) {
   }
 }
 
+/// Whether a read may wait for the product that it is for: nothing in between writes memory or waits for others.
+static bool isReadByProduct(ReadOp op) {
+  if (!op.getResult().hasOneUse())
+    return false;
+  auto dot = dyn_cast<BlockDotOp>(*op.getResult().getUsers().begin());
+  if (!dot || dot.getKind() != DotKind::mma || dot->getBlock() != op->getBlock())
+    return false;
+  for (Operation *between = op->getNextNode(); between != dot; between = between->getNextNode())
+    if (!isa<ReadOp>(between) && !isMemoryEffectFree(between))
+      return false;
+  return true;
+}
+
 void KernelLowering::lower(ReadOp op) {
   const SharedBuffer buffer = buffers.lookup(op.getBuffer());
   const Layout &layout = layoutOf(op.getResult());
   const bool transposed = op.getTransposed();
+  Type held = heldType(buffer.type.getElementType());
 
-  // 1. Fragments of matrix instructions come by ldmatrix, which wants rows at multiples of 16 bytes.
+  // 1. Fragments of matrix instructions come by ldmatrix, which wants rows at multiples of 16 bytes. Products read
+  //    theirs as they go, so that no more registers are taken than needed.
   const int bits = static_cast<int>(8 * buffer.type.elementBytes());
   const bool isAligned = buffer.type.swizzle().rowBytes % 16 == 0 && buffer.type.getUnit() >= 16;
   if (std::optional<MatrixAccesses> matrices = matrixAccesses(layout, bits, transposed ? 0 : 1);
-      matrices && isAligned && !buffer.type.getElementType().isInteger(1)) {
-    registers[op.getResult()] = readMatrices(buffer, layout, *matrices, transposed);
+      matrices && isAligned && !held.isInteger(1)) {
+    const FragmentRead read{buffer, std::move(*matrices), transposed};
+    if (isReadByProduct(op)) {
+      fragments[op.getResult()] = read;
+      return;
+    }
+    Values values(layout.registers());
+    for (const MatrixAccess &access : read.matrices.accesses)
+      readMatrices(read, layout, access, values);
+    for (Value &value : values)
+      if (!value) // past the shape, and not read
+        value = zero(held);
+    registers[op.getResult()] = values;
     return;
   }
 
   // 2. Others by vectors.
-  Type held = heldType(buffer.type.getElementType());
   const int64_t vector = vectorElements(layout, buffer.type, transposed);
   Values values;
   for (int64_t reg = 0; reg < layout.registers(); reg += vector) {
@@ -108,23 +133,17 @@ void KernelLowering::lower(ReadOp op) {
 
 /// A lane gives the address of a row and receives parts of eight. Rows past the shape are read elsewhere: what they
 /// hold does not matter, but shared memory may end there.
-KernelLowering::Values KernelLowering::readMatrices(const SharedBuffer &buffer, const Layout &layout,
-                                                    const MatrixAccesses &matrices, bool transposed) {
+void KernelLowering::readMatrices(const FragmentRead &read, const Layout &layout, const MatrixAccess &access,
+                                  Values &values) {
+  const SharedBuffer &buffer = read.buffer;
   Type held = heldType(buffer.type.getElementType());
+  Value address = addressIn(buffer, access.laneBits, layout.warpBits(), access.base, read.transposed);
+  if (Value present = inside(access.laneBits, layout.warpBits(), access.base, layout.shape()))
+    address = code.select(present, address, buffer.address);
+  const std::string name = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x" + std::to_string(access.count) +
+                           (read.matrices.trans ? ".trans" : "") + ".b16.p3";
   const int64_t wordElements = 32 / held.getIntOrFloatBitWidth();
-  Values values(layout.registers());
-  for (const MatrixAccess &access : matrices.accesses) {
-    Value address = addressIn(buffer, access.laneBits, layout.warpBits(), access.base, transposed);
-    if (Value present = inside(access.laneBits, layout.warpBits(), access.base, layout.shape()))
-      address = code.select(present, address, buffer.address);
-    const std::string name = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x" + std::to_string(access.count) +
-                             (matrices.trans ? ".trans" : "") + ".b16.p3";
-    Values words = code.intrinsic(name, SmallVector<Type>(access.count, code.i32Type()), {address});
-    for (auto [i, word] : llvm::enumerate(words))
-      llvm::copy(code.unpack(word, held), values.begin() + access.firstRegister + i * wordElements);
-  }
-  for (Value &value : values)
-    if (!value)
-      value = zero(held);
-  return values;
+  for (auto [i, word] :
+       llvm::enumerate(code.intrinsic(name, SmallVector<Type>(access.count, code.i32Type()), {address})))
+    llvm::copy(code.unpack(word, held), values.begin() + access.firstRegister + i * wordElements);
 }

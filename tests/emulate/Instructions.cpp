@@ -1,0 +1,174 @@
+#include "tests/emulate/Instructions.h"
+
+#include "compiler/support/Float.h"
+
+#include "sectile/Error.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace sectile;
+using namespace sectile::emulate;
+
+namespace {
+
+//===-- operands of mma -----------------------------------------------------------------------------------------===//
+
+float asFloat(uint32_t bits) { return std::bit_cast<float>(bits); }
+
+/// How an operand's words hold numbers.
+enum class Element { f16, bf16, tf32, e4m3, e5m2 };
+
+int bitsOf(Element element) { return element == Element::tf32 ? 32 : element <= Element::bf16 ? 16 : 8; }
+
+double number(Element element, uint32_t bits) {
+  switch (element) {
+  case Element::f16:
+    return decode<f16>(bits);
+  case Element::bf16:
+    return decode<bf16>(bits);
+  case Element::e4m3:
+    return decode<f8e4m3>(bits);
+  case Element::e5m2:
+    return decode<f8e5m2>(bits);
+  case Element::tf32:
+    break;
+  }
+  return asFloat(bits & 0xffffe000u);
+}
+
+/// Element i of the words of a lane.
+double element(Element type, const uint32_t *words, int i) {
+  const int bits = bitsOf(type), perWord = 32 / bits;
+  const uint32_t word = words[i / perWord] >> (i % perWord * bits);
+  return number(type, bits == 32 ? word : word & ((1u << bits) - 1));
+}
+
+/// D = A B + C of one shape, by the tables of fragments in the PTX manual: groups of four lanes.
+void multiply(Element a, Element b, int k, const WarpState &warp) {
+  const int pack = 32 / bitsOf(a), wordsA = 16 * k / warpSize / pack, wordsB = 8 * k / warpSize / pack;
+  double left[16][32] = {}, right[32][8] = {};
+  for (int lane = 0; lane < warpSize; ++lane) {
+    const int group = lane / 4, member = lane % 4;
+    for (int i = 0; i < wordsA * pack; ++i) {
+      const int block = i / pack; // 0: row, 1: row + 8, 2: further columns, 3: both
+      left[group + 8 * (block % 2)][member * pack + i % pack + block / 2 * 4 * pack] = element(a, warp.in[lane], i);
+    }
+    for (int i = 0; i < wordsB * pack; ++i)
+      right[member * pack + i % pack + i / pack * 4 * pack][group] = element(b, warp.in[lane] + wordsA, i);
+  }
+  for (int lane = 0; lane < warpSize; ++lane)
+    for (int i = 0; i < 4; ++i) {
+      const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+      double sum = asFloat(warp.in[lane][wordsA + wordsB + i]);
+      for (int p = 0; p < k; ++p)
+        sum += left[row][p] * right[p][column];
+      warp.out[lane][i] = std::bit_cast<uint32_t>(static_cast<float>(sum));
+    }
+}
+
+//===-- memory --------------------------------------------------------------------------------------------------===//
+
+char *address(const uint32_t *words) {
+  uint64_t value;
+  std::memcpy(&value, words, sizeof value);
+  return reinterpret_cast<char *>(static_cast<uintptr_t>(value));
+}
+
+char *aligned(const uint32_t *words, const char *what) {
+  char *result = address(words);
+  if (reinterpret_cast<uintptr_t>(result) % 16 != 0)
+    throw InternalError(std::string(what) + " at an address that is no multiple of 16");
+  return result;
+}
+
+void loadMatrices(int count, bool transposed, const WarpState &warp) {
+  for (int matrix = 0; matrix < count; ++matrix) {
+    uint16_t rows[8][8];
+    for (int row = 0; row < 8; ++row)
+      std::memcpy(rows[row], aligned(warp.in[8 * matrix + row], "ldmatrix"), 16);
+    for (int lane = 0; lane < warpSize; ++lane) {
+      const int i = lane / 4, j = lane % 4 * 2;
+      const uint32_t low = transposed ? rows[j][i] : rows[i][j], high = transposed ? rows[j + 1][i] : rows[i][j + 1];
+      warp.out[lane][matrix] = low | high << 16;
+    }
+  }
+}
+
+void shuffle(bool indexed, const WarpState &warp) { // mask, value, lane or bits, clamp
+  for (int lane = 0; lane < warpSize; ++lane)
+    warp.out[lane][0] = warp.in[indexed ? warp.in[lane][2] : lane ^ warp.in[lane][2]][1];
+}
+
+template <NarrowFloat format> uint32_t encodePair(const uint32_t *in) { // the upper half first
+  return encode<format>(roundTo<format>(asFloat(in[0]))) << 8 | encode<format>(roundTo<format>(asFloat(in[1])));
+}
+
+template <NarrowFloat format> uint32_t decodePair(uint32_t pair) {
+  return encode<f16>(decode<format>(pair & 0xff)) | encode<f16>(decode<format>(pair >> 8 & 0xff)) << 16;
+}
+
+} // namespace
+
+std::optional<WarpInstruction> emulate::warpInstruction(const std::string &name) {
+  const auto product = [](Element a, Element b, int k) {
+    return WarpInstruction([=](const WarpState &warp) { multiply(a, b, k, warp); });
+  };
+  using E = Element;
+  const std::string mma = "llvm.nvvm.mma.", load = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x";
+  if (name == mma + "m16n8k16.row.col.f32.f32")
+    return product(E::f16, E::f16, 16);
+  if (name == mma + "m16n8k8.row.col.f32.f32")
+    return product(E::f16, E::f16, 8);
+  if (name == mma + "m16n8k16.row.col.bf16")
+    return product(E::bf16, E::bf16, 16);
+  if (name == mma + "m16n8k8.row.col.tf32")
+    return product(E::tf32, E::tf32, 8);
+  if (name == mma + "m16n8k32.row.col.f32.e4m3.e4m3.f32")
+    return product(E::e4m3, E::e4m3, 32);
+  if (name == mma + "m16n8k32.row.col.f32.e5m2.e5m2.f32")
+    return product(E::e5m2, E::e5m2, 32);
+  if (name.starts_with(load)) {
+    const int count = name[load.size()] - '0';
+    const bool transposed = name.find(".trans") != std::string::npos;
+    return WarpInstruction([=](const WarpState &warp) { loadMatrices(count, transposed, warp); });
+  }
+  if (name == "llvm.nvvm.shfl.sync.bfly.i32" || name == "llvm.nvvm.shfl.sync.idx.i32") {
+    const bool indexed = name.find(".idx.") != std::string::npos;
+    return WarpInstruction([=](const WarpState &warp) { shuffle(indexed, warp); });
+  }
+  return std::nullopt;
+}
+
+std::optional<ThreadInstruction> emulate::threadInstruction(const std::string &name) {
+  if (name == "llvm.nvvm.cp.async.cg.shared.global.16")
+    return [](const uint32_t *in, uint32_t *) {
+      std::memcpy(aligned(in, "cp.async to shared memory"), aligned(in + 2, "cp.async from global memory"), 16);
+    };
+  if (name == "llvm.nvvm.cp.async.cg.shared.global.16.s")
+    return [](const uint32_t *in, uint32_t *) {
+      char *to = aligned(in, "cp.async to shared memory");
+      std::memset(to, 0, 16);
+      std::memcpy(to, aligned(in + 2, "cp.async from global memory"), in[4]);
+    };
+  if (name == "llvm.nvvm.cp.async.commit.group" || name == "llvm.nvvm.cp.async.wait.group")
+    return [](const uint32_t *, uint32_t *) {};
+  if (name == "llvm.nvvm.ex2.approx.ftz.f32")
+    return [](const uint32_t *in, uint32_t *out) {
+      const float result = std::exp2(asFloat(in[0]));
+      out[0] = std::bit_cast<uint32_t>(std::fabs(result) < 0x1p-126f ? 0.0f : result);
+    };
+  if (name == "llvm.nvvm.ff.to.e4m3x2.rn")
+    return [](const uint32_t *in, uint32_t *out) { out[0] = encodePair<f8e4m3>(in); };
+  if (name == "llvm.nvvm.ff.to.e5m2x2.rn")
+    return [](const uint32_t *in, uint32_t *out) { out[0] = encodePair<f8e5m2>(in); };
+  if (name == "llvm.nvvm.e4m3x2.to.f16x2.rn")
+    return [](const uint32_t *in, uint32_t *out) { out[0] = decodePair<f8e4m3>(in[0]); };
+  if (name == "llvm.nvvm.e5m2x2.to.f16x2.rn")
+    return [](const uint32_t *in, uint32_t *out) { out[0] = decodePair<f8e5m2>(in[0]); };
+  if (name == "round to bf16")
+    return [](const uint32_t *in, uint32_t *out) { out[0] = encode<bf16>(roundTo<bf16>(asFloat(in[0]))); };
+  if (name == "round to f16")
+    return [](const uint32_t *in, uint32_t *out) { out[0] = encode<f16>(roundTo<f16>(asFloat(in[0]))); };
+  return std::nullopt;
+}
