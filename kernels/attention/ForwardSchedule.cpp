@@ -49,9 +49,9 @@ struct GpuChoice {
 
 constexpr GpuChoice gpuChoices[] = {
     // target, bytes, headDim, seqlenQ, blockM, blockN, warps, stages
-    {"nvptx:sm_75", 2, 64, any, 64, 64, 4, 1},  //
-    {"nvptx:sm_75", 2, 128, any, 64, 32, 4, 1}, //
-    {"nvptx:sm_75", 2, 256, any, 64, 16, 8, 1}, //
+    {"nvptx:sm_75", 2, 64, any, 64, 64, 4, 2},  //
+    {"nvptx:sm_75", 2, 128, any, 64, 32, 4, 2}, //
+    {"nvptx:sm_75", 2, 256, any, 64, 16, 8, 2}, //
     {"nvptx:sm_75", 2, any, any, 16, 16, 4, 1}, //
     {"nvptx:sm_75", 4, 64, any, 32, 32, 4, 1},  //
     {"nvptx:sm_75", 4, 128, any, 32, 16, 4, 1}, //

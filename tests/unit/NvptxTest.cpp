@@ -141,9 +141,9 @@ TEST_CASE("GPUs have warps and stages, hosts have threads and vectors") {
   CHECK(chosen.stages == 2);
   CHECK(complete(chosen, "nvptx:sm_80") == chosen);
   CHECK(complete({.warps = 8, .stages = 3}, "nvptx:sm_90a").stages == 3);
-  CHECK(complete({}, "nvptx:sm_75").stages == 1);
+  CHECK(complete({}, "nvptx:sm_75").stages == 2);
 
-  CHECK_THROWS_WITH(complete({.stages = 2}, "nvptx:sm_75"), Contains("'stages' is 2") && Contains("cp.async"));
+  CHECK_THROWS_WITH(complete({.stages = 3}, "nvptx:sm_75"), Contains("'stages' is 3") && Contains("cp.async"));
   CHECK_THROWS_WITH(complete({.warps = 3}, "nvptx:sm_80"), Contains("'warps' is 3") && Contains("power of two"));
   CHECK_THROWS_WITH(complete({.warps = 64}, "nvptx:sm_80"), Contains("'warps' is 64; legal: 1 to 32"));
   CHECK_THROWS_WITH(complete({.threads = 2}, "nvptx:sm_80"),

@@ -96,15 +96,16 @@ llvm::Expected<Schedule> completeSchedule(const Schedule &schedule, const Target
   complete.blockM = schedule.blockM ? schedule.blockM : 64;
   complete.blockN = schedule.blockN ? schedule.blockN : 64;
   complete.warps = schedule.warps ? schedule.warps : 4;
-  complete.stages = schedule.stages ? schedule.stages : gpu.hasCpAsync ? 2 : 1;
+  complete.stages = schedule.stages ? schedule.stages : 2;
   if (!llvm::isPowerOf2_32(static_cast<uint32_t>(complete.warps))) // layouts are maps over the bits of a warp's number
     return userError(llvm::formatv("schedule field 'warps' is {0}; legal: a power of two from 1 to {1}, or 0 for the "
                                    "target's choice",
                                    complete.warps, gpu.threadsPerBlock / 32));
-  if (complete.stages > 1 && !gpu.hasCpAsync)
-    return userError(llvm::formatv("schedule field 'stages' is {0}, and '{1}' has no asynchronous copies (cp.async, "
-                                   "from sm_80) to load ahead with; legal: 1, or 0 for the target's choice",
-                                   complete.stages, target.name()));
+  if (complete.stages > 2 && !gpu.hasCpAsync) // registers hold one step
+    return userError(
+        llvm::formatv("schedule field 'stages' is {0}, and '{1}' has no asynchronous copies (cp.async, "
+                      "from sm_80) to load further ahead with; legal: 1 or 2, or 0 for the target's choice",
+                      complete.stages, target.name()));
   return complete;
 }
 

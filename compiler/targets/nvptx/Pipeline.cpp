@@ -36,8 +36,9 @@ void buildTileToBlock(mlir::OpPassManager &passes, const PipelineOptions &option
   passes.addPass(mlir::createCSEPass());                     // operations that were made anew in the same layout
   passes.addPass(mlir::createLoopInvariantCodeMotionPass()); // before operands are staged: once, if outside of the loop
   passes.addPass(createStageOperands({.asyncCopies = gpu.hasCpAsync}));
-  passes.addPass(
-      createPipelineLoads({.stages = options.schedule.stages})); // before memory is planned: rings are larger
+  passes.addPass(createPipelineLoads({.stages = options.schedule.stages})); // before memory is planned: it makes rings
+  if (options.schedule.stages > 1)
+    passes.addPass(createPrefetchLoads()); // of what is not copied asynchronously
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createPlanShared({.limit = gpu.sharedPerBlock})); // last: needs every buffer, in its final order

@@ -3,7 +3,7 @@
 // RUN: sectile-opt %s --sectile-nvptx-tile-to-block | sectile-opt --sectile-nvptx-block-to-llvm | FileCheck %s --check-prefix=LLVM
 // RUN: sectile-opt %s --sectile-nvptx-pipeline="processor=sm_90a schedule=warps=8" | FileCheck %s --check-prefix=WARPS
 // RUN: not sectile-opt %s --sectile-nvptx-pipeline=processor=sm_70 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// RUN: not sectile-opt %s --sectile-nvptx-pipeline="processor=sm_75 schedule=stages=2" 2>&1 | FileCheck %s --check-prefix=STAGES
+// RUN: not sectile-opt %s --sectile-nvptx-pipeline="processor=sm_75 schedule=stages=3" 2>&1 | FileCheck %s --check-prefix=STAGES
 // RUN: not sectile-opt %s --sectile-nvptx-pipeline=schedule=threads=3 2>&1 | FileCheck %s --check-prefix=FIELD
 
 // One thread block cooperates, then one thread is programmed, and nothing but the LLVM dialect is left.
@@ -18,7 +18,7 @@
 // WARPS:     nvvm.reqntid = array<i32: 256
 
 // UNKNOWN: target 'nvptx:sm_70': there is no such architecture; legal: nvptx:sm_75
-// STAGES:  schedule field 'stages' is 2, and 'nvptx:sm_75' has no asynchronous copies
+// STAGES:  schedule field 'stages' is 3, and 'nvptx:sm_75' has no asynchronous copies
 // FIELD:   schedule field 'threads' is 3, and target 'nvptx:sm_80' has no such field
 tile.kernel @product(%x: !tile.view<2xf16>, %y: !tile.view<2xf16>, %z: !tile.view<2xf32>) {
   %c0 = arith.constant 0 : i32
