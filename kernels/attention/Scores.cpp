@@ -29,10 +29,17 @@ static Tile productScale(const ForwardArguments &a, const Tile &batch, const Til
   return scale;
 }
 
+/// The first row of this program's block. Below a diagonal the last rows see the most keys: their programs come first,
+/// so that those that run last are short.
+static Tile firstRow(Trace &t, const ForwardArguments &a, int64_t blockM) {
+  const Tile block = t.program(0);
+  return (a.right ? ceilDiv(a.q.dim(2), blockM) - 1 - block : block) * blockM;
+}
+
 ScoreRows::ScoreRows(Trace &t, const ForwardConfig &c, const ForwardArguments &a)
     : blockM(t.schedule().blockM), blockN(t.schedule().blockN), batch(t.program(2)), head(t.program(1)),
       kvHead(floorDiv(head, floorDiv(a.q.dim(1), a.k.dim(1)))), // grouped-query attention
-      row0(t.program(0) * blockM), rows(column(t.iota(blockM)) + row0), t(t), c(c), a(a), queries(a.q.dim(2)),
+      row0(firstRow(t, a, blockM)), rows(column(t.iota(blockM)) + row0), t(t), c(c), a(a), queries(a.q.dim(2)),
       keys(a.k.dim(2)), length(a.keyLengths ? min(a.keyLengths->load({batch}, {}), keys) : keys),
       unit(c.scoreModifier ? 1.0f : log2e), scale(productScale(a, batch, kvHead)),
       factor(a.softcap ? scale / *a.softcap : scale * unit),
