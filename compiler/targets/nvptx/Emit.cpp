@@ -74,10 +74,11 @@ void annotate(llvm::Function &function) {
     if (llvm::isa<llvm::FPMathOperator>(instruction)) {
       llvm::FastMathFlags flags = instruction.getFastMathFlags();
       flags.setAllowContract();
-      flags.setAllowReciprocal();
-      // A square root's approximation is off by several units, unlike the others that LLVM has here.
+      // Approximations of quotients and square roots are off by more than their last bit.
       const auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-      flags.setApproxFunc(!intrinsic || intrinsic->getIntrinsicID() != llvm::Intrinsic::sqrt);
+      const bool isRounded = instruction.getOpcode() == llvm::Instruction::FDiv ||
+                             (intrinsic && intrinsic->getIntrinsicID() == llvm::Intrinsic::sqrt);
+      flags.setApproxFunc(!isRounded);
       instruction.setFastMathFlags(flags);
     }
     // Assembly may wait for other threads or exchange values with them, and matrix instructions do: no optimization may
