@@ -65,10 +65,11 @@ def PipelineLoads : Pass<"sectile-pipeline-loads"> {
   let summary = "a loop's asynchronous copies run ahead, in rings";
   let description = [{
     In a loop whose copies have indices that depend on the induction variable alone, the copies of the next `stages - 1`
-    iterations are under way while one is computed. Each copy is a group of its own, so that one is waited for while
-    the others are still coming. Other copies stay as they are.
+    iterations are under way while one is computed. With one stage the next iteration's copy begins once this one's
+    buffer has been used. Each copy is a group of its own, so that one is waited for while the others are still coming.
+    Other copies stay as they are.
   }];
-  let options = [Option<"stages", "stages", "int32_t", "2", "of a ring; 1: nothing runs ahead">];
+  let options = [Option<"stages", "stages", "int32_t", "2", "of a ring; 1: no ring">];
   let dependentDialects = ["::sectile::ir::BlockDialect", "::mlir::arith::ArithDialect"];
 }
 

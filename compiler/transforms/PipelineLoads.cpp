@@ -13,6 +13,13 @@
 // With n copies and s stages, n (s - 1) groups are begun before the loop, and every wait leaves n (s - 1) - 1 pending:
 // so many were begun after the one it waits for. Groups are begun even where the copy's condition is false: the count
 // stays.
+//
+// With one stage there is no ring, and a copy runs one iteration ahead from where its buffer was used last:
+//
+//     copy k[0] -> K, commit; copy v[0] -> V, commit
+//     for i
+//       wait 1, barrier; use K; barrier; copy k[i + 1] -> K if i + 1 < end, commit
+//       wait 1, barrier; use V; barrier; copy v[i + 1] -> V if i + 1 < end, commit
 #include "compiler/ir/Block.h"
 #include "compiler/transforms/Barriers.h"
 #include "compiler/transforms/LoopIndexing.h"
@@ -39,11 +46,15 @@ struct Ahead {
   WaitOp wait;                           ///< before the first reader
   BarrierOp barrier;                     ///< after the wait
   SmallVector<Operation *> readers;      ///< of the buffer
+  Operation *last = nullptr;             ///< of the loop's body, after which the buffer may be filled again
   llvm::SetVector<Operation *> indexing; ///< what computes the indices
 };
 
+/// The later one of a block; null stands for none.
+Operation *laterOf(Operation *a, Operation *b) { return !a || (b && a->isBeforeInBlock(b)) ? b : a; }
+
 std::optional<Ahead> aheadOf(CopyAsyncOp copy, scf::ForOp loop) {
-  Ahead ahead{copy, dyn_cast<CommitOp>(copy->getNextNode()), {}, {}, {}, {}};
+  Ahead ahead{copy, dyn_cast<CommitOp>(copy->getNextNode()), {}, {}, {}, nullptr, {}};
   auto alloc = copy.getBuffer().getDefiningOp<AllocOp>();
   if (!ahead.commit || !alloc || loop->isAncestor(alloc) || copy.getCondition())
     return {};
@@ -58,6 +69,9 @@ std::optional<Ahead> aheadOf(CopyAsyncOp copy, scf::ForOp loop) {
       return {};
     ahead.readers.push_back(reader);
     first = first && first->isBeforeInBlock(inLoop) ? first : inLoop;
+    ahead.last = laterOf(ahead.last, inLoop);
+    for (Operation *user : reader->getUsers()) // a product may read fragments as it goes
+      ahead.last = laterOf(ahead.last, loop.getBody()->findAncestorOpInBlock(*user));
   }
   // The wait and the barrier that let the first reader read.
   for (Operation *op = first; op && op != copy && !ahead.wait; op = op->getPrevNode()) {
@@ -71,7 +85,8 @@ std::optional<Ahead> aheadOf(CopyAsyncOp copy, scf::ForOp loop) {
 class Pipeline {
 public:
   Pipeline(scf::ForOp loop, SmallVector<Ahead> copies, int64_t stages)
-      : loop(loop), copies(std::move(copies)), stages(stages), rewriter(loop.getContext()) {}
+      : loop(loop), copies(std::move(copies)), stages(stages), lead(std::max<int64_t>(stages - 1, 1)),
+        rewriter(loop.getContext()) {}
 
   void run();
 
@@ -86,13 +101,14 @@ private:
   template <class Op> Value make(Value a, Value b) { return Op::create(rewriter, loop.getLoc(), a, b); }
   /// slot is `at` ? `wrapped` : slot + `step`
   Value turn(Value slot, int64_t at, int64_t wrapped, int64_t step);
-  void copyAt(Ahead &ahead, Value iteration, Value slot);
+  void copyAt(Ahead &ahead, Value iteration, Value slot); ///< a null slot: no ring
+  Value stageOf(Ahead &ahead, Value slot);
   void setPrologueInsertionPoint();
   void prologue();
 
   scf::ForOp loop;
   SmallVector<Ahead> copies; ///< in the order of their waits
-  int64_t stages;
+  int64_t stages, lead;      ///< iterations that copies run ahead
   IRRewriter rewriter;
   DenseMap<Value, Value> rings; ///< of buffers
 };
@@ -109,10 +125,14 @@ void Pipeline::copyAt(Ahead &ahead, Value iteration, Value slot) {
   SmallVector<Value> indices = sectile::indicesAt(rewriter, copy.getIndices(), loop, ahead.indexing, iteration);
   Value exists =
       arith::CmpIOp::create(rewriter, loop.getLoc(), arith::CmpIPredicate::slt, iteration, loop.getUpperBound());
-  auto ring = cast<TypedValue<SharedType>>(rings.lookup(copy.getBuffer()));
-  Value stage = StageOp::create(rewriter, copy.getLoc(), ring.getType().stage(), ring, slot);
-  CopyAsyncOp::create(rewriter, copy.getLoc(), copy.getView(), indices, stage, exists);
+  CopyAsyncOp::create(rewriter, copy.getLoc(), copy.getView(), indices, stageOf(ahead, slot), exists);
   CommitOp::create(rewriter, copy.getLoc());
+}
+
+Value Pipeline::stageOf(Ahead &ahead, Value slot) {
+  Value buffer = ahead.copy.getBuffer();
+  auto ring = cast_or_null<TypedValue<SharedType>>(rings.lookup(buffer));
+  return ring ? StageOp::create(rewriter, ring.getLoc(), ring.getType().stage(), ring, slot).getResult() : buffer;
 }
 
 /// Before the loop; when that begins with a wait for other copies, before it, so that all of them are under way.
@@ -134,7 +154,7 @@ void Pipeline::setPrologueInsertionPoint() {
   for (Value value : needed)
     if (!loop.getRegion().isAncestor(value.getParentRegion()) && !dominance.properlyDominates(value, wait))
       return;
-  wait.setPending(wait.getPending() + static_cast<uint32_t>(static_cast<int64_t>(copies.size()) * (stages - 1)));
+  wait.setPending(wait.getPending() + static_cast<uint32_t>(static_cast<int64_t>(copies.size()) * lead));
   rewriter.setInsertionPoint(wait);
 }
 
@@ -142,50 +162,61 @@ void Pipeline::prologue() {
   setPrologueInsertionPoint();
   if (!isa<BlockKernelOp>(loop->getParentOp())) // the outer loop's last pass may still be read
     BarrierOp::create(rewriter, loop.getLoc());
-  for (int64_t s = 0; s < stages - 1; ++s) {
+  for (int64_t s = 0; s < lead; ++s) {
     Value iteration = make<arith::AddIOp>(loop.getLowerBound(), make<arith::MulIOp>(loop.getStep(), constant(s)));
     for (Ahead &ahead : copies)
-      copyAt(ahead, iteration, slotNumber(s));
+      copyAt(ahead, iteration, stages > 1 ? slotNumber(s) : Value());
   }
 }
 
 void Pipeline::run() {
   // 1. Rings in place of buffers.
-  for (Ahead &ahead : copies) {
-    auto alloc = ahead.copy.getBuffer().getDefiningOp<AllocOp>();
-    rewriter.setInsertionPoint(alloc);
-    rings[alloc] = AllocOp::create(rewriter, alloc.getLoc(), alloc.getType().ring(stages), IntegerAttr());
+  if (stages > 1) {
+    for (Ahead &ahead : copies) {
+      auto alloc = ahead.copy.getBuffer().getDefiningOp<AllocOp>();
+      rewriter.setInsertionPoint(alloc);
+      rings[alloc] = AllocOp::create(rewriter, alloc.getLoc(), alloc.getType().ring(stages), IntegerAttr());
+    }
   }
   // 2. The first copies.
   prologue();
   // 3. The slot of an iteration, carried around.
-  rewriter.setInsertionPoint(loop);
-  Value first = slotNumber(0);
-  auto carried = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
-      rewriter, first, /*replaceInitOperandUsesInLoop=*/false,
-      [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> arguments) -> SmallVector<Value> {
-        OpBuilder::InsertionGuard guard(rewriter);
-        rewriter.setInsertionPoint(builder.getInsertionBlock(), builder.getInsertionPoint());
-        return {turn(arguments.front(), stages - 1, 0, 1)};
-      }));
-  loop = carried;
-  Value slot = loop.getRegionIterArgs().back();
-  // 4. In the loop: the copy of a later iteration once this one's is there.
+  Value slot;
+  if (stages > 1) {
+    rewriter.setInsertionPoint(loop);
+    Value first = slotNumber(0);
+    loop = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+        rewriter, first, /*replaceInitOperandUsesInLoop=*/false,
+        [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> arguments) -> SmallVector<Value> {
+          OpBuilder::InsertionGuard guard(rewriter);
+          rewriter.setInsertionPoint(builder.getInsertionBlock(), builder.getInsertionPoint());
+          return {turn(arguments.front(), stages - 1, 0, 1)};
+        }));
+    slot = loop.getRegionIterArgs().back();
+  }
+  // 4. In the loop: the copy of a later iteration, in a ring once this one's is there, else once it was used.
   for (Ahead &ahead : copies) {
-    ahead.wait.setPending(static_cast<uint32_t>(static_cast<int64_t>(copies.size()) * (stages - 1) - 1));
-    rewriter.setInsertionPointAfter(ahead.barrier);
-    Value later =
-        make<arith::AddIOp>(loop.getInductionVar(), make<arith::MulIOp>(loop.getStep(), constant(stages - 1)));
-    copyAt(ahead, later, turn(slot, 0, stages - 1, -1));
-    auto alloc = ahead.copy.getBuffer().getDefiningOp<AllocOp>();
-    auto ring = cast<TypedValue<SharedType>>(rings.lookup(alloc));
-    rewriter.setInsertionPointToStart(loop.getBody());
-    Value stage = StageOp::create(rewriter, alloc.getLoc(), ring.getType().stage(), ring, slot);
-    for (Operation *reader : ahead.readers)
-      reader->replaceUsesOfWith(alloc, stage);
+    ahead.wait.setPending(static_cast<uint32_t>(static_cast<int64_t>(copies.size()) * lead - 1));
+    if (slot) {
+      rewriter.setInsertionPointAfter(ahead.barrier);
+    } else {
+      rewriter.setInsertionPointAfter(ahead.last);
+      BarrierOp::create(rewriter, ahead.copy.getLoc());
+    }
+    Value later = make<arith::AddIOp>(loop.getInductionVar(), make<arith::MulIOp>(loop.getStep(), constant(lead)));
+    copyAt(ahead, later, slot ? turn(slot, 0, stages - 1, -1) : Value());
+    if (slot) {
+      auto alloc = ahead.copy.getBuffer().getDefiningOp<AllocOp>();
+      rewriter.setInsertionPointToStart(loop.getBody());
+      Value stage = stageOf(ahead, slot);
+      for (Operation *reader : ahead.readers)
+        reader->replaceUsesOfWith(alloc, stage);
+    }
     rewriter.eraseOp(ahead.commit);
+    auto alloc = ahead.copy.getBuffer().getDefiningOp<AllocOp>();
     rewriter.eraseOp(ahead.copy);
-    rewriter.eraseOp(alloc);
+    if (slot)
+      rewriter.eraseOp(alloc);
   }
   // 5. Other waits of the loop would count the groups that run ahead.
   for (WaitOp wait : loop.getBody()->getOps<WaitOp>())
@@ -197,14 +228,12 @@ struct PipelineLoads : sectile::impl::PipelineLoadsBase<PipelineLoads> {
   using PipelineLoadsBase::PipelineLoadsBase;
 
   void runOnOperation() override {
-    if (stages < 2)
-      return;
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {
       SmallVector<Ahead> copies; // one for each wait: two copies with one are not waited for by themselves
       for (CopyAsyncOp copy : loop.getBody()->getOps<CopyAsyncOp>())
-        if (std::optional<Ahead> ahead = aheadOf(copy, loop))
+        if (std::optional<Ahead> ahead = aheadOf(copy, loop); ahead && (stages > 1 || !isa<scf::YieldOp>(ahead->last)))
           if (llvm::none_of(copies, [&](Ahead &other) { return other.wait == ahead->wait; }))
             copies.push_back(std::move(*ahead));
       llvm::sort(copies,

@@ -59,7 +59,10 @@ constexpr GpuChoice gpuChoices[] = {
     {"nvptx:sm_75", 4, any, any, 16, 8, 4, 1},  //
     {"", 2, 128, 64, 64, 64, 4, 2},             //
     {"", 2, 64, any, 128, 64, 4, 2},            //
-    {"", 2, 128, any, 128, 64, 8, 2},           // four warps of 32 rows each would spill registers
+    {"nvptx:sm_86", 2, 128, any, 64, 64, 4, 1}, // two blocks share the 100 KB of these
+    {"nvptx:sm_89", 2, 128, any, 64, 64, 4, 1}, //
+    {"nvptx:sm_12", 2, 128, any, 64, 64, 4, 1}, //
+    {"", 2, 128, any, 64, 128, 4, 1},           // docs/benchmarks/gpu_attention.md
     {"", 2, 256, any, 64, 32, 4, 2},            //
     {"", 2, 384, any, 32, 16, 4, 2},            //
     {"", 2, any, any, 16, 16, 4, 2},            //

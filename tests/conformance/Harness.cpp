@@ -211,8 +211,12 @@ std::vector<ArgumentFacts> conformance::factsOf(const std::vector<Argument> &arg
   std::vector<ArgumentFacts> facts;
   for (const Argument &argument : arguments) {
     ArgumentFacts &fact = facts.emplace_back();
-    if (const auto *view = std::get_if<ArrayView>(&argument))
+    if (const auto *view = std::get_if<ArrayView>(&argument)) {
       fact.unitStride = view->strides[view->rank - 1] == 1 || view->sizes[view->rank - 1] <= 1;
+      fact.aligned16 = reinterpret_cast<uintptr_t>(view->data) % 16 == 0; // so it will be in a device's memory
+      for (int d = 0; d < view->rank - 1; ++d)
+        fact.aligned16 &= view->sizes[d] <= 1 || view->strides[d] * typeBytes(view->type) % 16 == 0;
+    }
   }
   return facts;
 }

@@ -1,6 +1,7 @@
 // Whole kernels: row softmax, matrix product over a grid, attention for one head, layer normalization.
 #include "tests/conformance/Harness.h"
 #include "tests/conformance/Reference.h"
+#include "tests/support/TargetUnderTest.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -101,6 +102,47 @@ TEST_CASE("matrix product over a grid, of sizes that no tile divides", "[kernel]
             }) < 1);
       CHECK(z.strayWrites() == 0);
     }
+}
+
+TEST_CASE("matrix product whose loop may copy rows ahead, into one buffer or rings", "[kernel]") {
+  const bool isGpu = test::targetUnderTest() != "interpret" && !test::targetUnderTest().starts_with("cpu");
+  constexpr int64_t m = 50, k = 100, n = 72, pitch = 104; // in bf16, rows are multiples of 16 bytes
+  for (const int32_t stages : isGpu ? std::vector<int32_t>{1, 2, 3} : std::vector<int32_t>{0}) {
+    if (stages == 3 && test::targetUnderTest().ends_with("sm_75")) // refused there
+      continue;
+    Random random(5);
+    const Tensor a = random.tameTensor(Type::bf16, {m, k}), b = random.tameTensor(Type::bf16, {k, n});
+    Buffer x = Buffer::strided(Type::bf16, {m, k}, {pitch, 1}), y(Type::bf16, {k, n}), z(Type::f32, {m, n});
+    x.set(a.values);
+    y.set(b.values);
+    const std::vector<Argument> arguments{x.view(), y.view(), z.view()};
+    Schedule schedule;
+    schedule.stages = stages;
+    const Program program(
+        [](Trace &t) {
+          const tile::View left = t.input("a", Type::bf16, 2), right = t.input("b", Type::bf16, 2),
+                           out = t.output("c", Type::f32, 2);
+          const Tile i = t.program(1) * 32, j = t.program(0) * 32;
+          Var sum = t.full(0, {32, 32});
+          for (const Tile p : t.range(0, left.dim(1), 32))
+            sum = dot(left.load({i, p}, {32, 32}), right.load({p, j}, {32, 32}), sum);
+          out.store({i, j}, sum);
+        },
+        factsOf(arguments), schedule);
+    program.run(arguments, {(n + 31) / 32, (m + 31) / 32});
+    const auto sum = [&](const Shape &at, double (*f)(double)) {
+      double total = 0;
+      for (int64_t p = 0; p < k; ++p)
+        total += f(a.at({at[0], p}) * b.at({p, at[1]}));
+      return total;
+    };
+    const Tensor expected = generate({m, n}, [&](const Shape &at) { return sum(at, [](double x) { return x; }); });
+    INFO("stages " << stages);
+    CHECK(worst(z.values(), expected, [&](const Shape &at) {
+            return (k + 4) * 0x1p-23 * sum(at, [](double x) { return std::fabs(x); });
+          }) < 1);
+    CHECK(z.strayWrites() == 0);
+  }
 }
 
 TEST_CASE("causal attention of one head, with an online softmax", "[kernel]") {

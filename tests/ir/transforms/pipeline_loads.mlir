@@ -43,7 +43,27 @@
 // CHECK-NEXT: block.dot
 // CHECK: arith.cmpi eq, %[[SLOT]], %c2_i32
 // CHECK: scf.yield
+// One stage: the same buffer is filled again once its product is done, while the other product runs.
 // ONE-LABEL: block.kernel @attention
+// ONE-DAG: %[[V:.*]] = block.alloc : <64x64xbf16
+// ONE-DAG: %[[K:.*]] = block.alloc : <64x64xbf16
+// ONE: scf.for %[[J:.*]] = %c0_i32 to %[[N:.*]] step
+// ONE: block.wait pending 1
+// ONE-NEXT: block.barrier
+// ONE: block.read %[[K]] transposed
+// ONE-NEXT: block.dot
+// ONE-NEXT: block.barrier
+// ONE: %[[NEXT:.*]] = arith.addi %[[J]],
+// ONE: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %[[N]]
+// ONE: block.copy_async %{{.*}} -> %[[K]] if %[[MORE]]
+// ONE-NEXT: block.commit
+// ONE: block.wait pending 1
+// ONE-NEXT: block.barrier
+// ONE: block.read %[[V]] :
+// ONE-NEXT: block.dot
+// ONE-NEXT: block.barrier
+// ONE: block.copy_async %{{.*}} -> %[[V]] if
+// ONE-NEXT: block.commit
 // ONE-NOT: block.stage
 tile.kernel @attention(%q: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16},
                        %k: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16},
