@@ -5,6 +5,8 @@
 #include "sectile/Error.h"
 #include "sectile/Session.h"
 
+#include <cstddef>
+#include <cstring>
 #include <new>
 
 using namespace sectile;
@@ -75,21 +77,59 @@ void sectile_error_free(sectile_error *error) { delete error; }
 
 const char *sectile_version() { return SECTILE_VERSION; }
 
-//===-- conversions ---------------------------------------------------------------------------------------------===//
+//===-- structs that grow ---------------------------------------------------------------------------------------===//
+//
+// For each one: its defaults, and the size that it had in the first version of the header, which no caller's is below.
+
+static sectile_options defaultsOf(const sectile_options *) {
+  sectile_options defaults = {};
+  defaults.log_level = Options().logLevel;
+  return defaults;
+}
+static constexpr size_t firstSizeOf(const sectile_options *) {
+  return offsetof(sectile_options, log_user) + sizeof(sectile_options::log_user);
+}
+
+static sectile_attention_options defaultsOf(const sectile_attention_options *) {
+  sectile_attention_options defaults = {};
+  defaults.window_left = AttentionOptions().windowLeft;
+  defaults.window_right = AttentionOptions().windowRight;
+  return defaults;
+}
+static constexpr size_t firstSizeOf(const sectile_attention_options *) {
+  return offsetof(sectile_attention_options, query_scale);
+}
+
+/// `what` has the size.
+template <class T> static void checkSize(size_t size, const T *type, const std::string &what) {
+  if (size >= firstSizeOf(type) && size <= sizeof(T) && size % alignof(T) == 0)
+    return;
+  throw UserError(what + " is " + std::to_string(size) + "; legal: the size of the caller's struct, which is from " +
+                  std::to_string(firstSizeOf(type)) + " (the first version's) to " + std::to_string(sizeof(T)) +
+                  " bytes (this library's) and a multiple of " + std::to_string(alignof(T)) +
+                  "; a larger one comes from a newer header than this library");
+}
+
+/// Writes the defaults to the caller's struct, as far as it goes.
+template <class T> static void initialize(T *options, size_t size, const char *function) {
+  required(options, "options");
+  checkSize(size, options, std::string("argument 'struct_size' of ") + function);
+  T defaults = defaultsOf(options);
+  defaults.struct_size = size;
+  std::memcpy(options, &defaults, size);
+}
 
 /// The caller's struct, with the fields that a newer header added at their defaults.
-template <class T> static T versioned(const T *given, void (*init)(T *), const char *name) {
-  T result;
-  init(&result);
+template <class T> static T versioned(const T *given) {
+  T result = defaultsOf(given);
   if (!given)
     return result;
-  if (given->struct_size < sizeof(size_t) || given->struct_size > sizeof(T))
-    throw UserError(std::string("argument '") + name + "' has struct_size " + std::to_string(given->struct_size) +
-                    "; legal: up to " + std::to_string(sizeof(T)) + ", as its init function sets it; a larger one " +
-                    "comes from a newer header than this library");
+  checkSize(given->struct_size, given, "'struct_size' of argument 'options' (its init function sets it)");
   std::memcpy(&result, given, given->struct_size);
   return result;
 }
+
+//===-- conversions ---------------------------------------------------------------------------------------------===//
 
 static ArrayView view(const sectile_array &array, const char *name) {
   if (array.type < SECTILE_F32 || array.type > SECTILE_I1)
@@ -111,17 +151,15 @@ static std::string text(const char *string) { return string ? string : ""; }
 
 //===-- sessions ------------------------------------------------------------------------------------------------===//
 
-void sectile_options_init(sectile_options *options) {
-  *options = {};
-  options->struct_size = sizeof(*options);
-  options->log_level = Options().logLevel;
+sectile_status sectile_options_init(sectile_options *options, size_t struct_size, sectile_error **error) {
+  return guarded(error, [&] { initialize(options, struct_size, "sectile_options_init"); });
 }
 
 sectile_status sectile_session_create(const sectile_options *options, sectile_session **session,
                                       sectile_error **error) {
   return guarded(error, [&] {
     required(session, "session") = nullptr;
-    const sectile_options given = versioned(options, sectile_options_init, "options");
+    const sectile_options given = versioned(options);
     Options converted;
     converted.target = text(given.target);
     converted.cache = text(given.cache);
@@ -186,16 +224,13 @@ void sectile_history_free(sectile_history *history) { delete history; }
 
 //===-- attention -----------------------------------------------------------------------------------------------===//
 
-void sectile_attention_options_init(sectile_attention_options *options) {
-  *options = {};
-  options->struct_size = sizeof(*options);
-  const AttentionOptions defaults;
-  options->window_left = defaults.windowLeft;
-  options->window_right = defaults.windowRight;
+sectile_status sectile_attention_options_init(sectile_attention_options *options, size_t struct_size,
+                                              sectile_error **error) {
+  return guarded(error, [&] { initialize(options, struct_size, "sectile_attention_options_init"); });
 }
 
 static AttentionOptions convert(const sectile_attention_options *options) {
-  const sectile_attention_options given = versioned(options, sectile_attention_options_init, "options");
+  const sectile_attention_options given = versioned(options);
   AttentionOptions result;
   if (given.has_scale)
     result.scale = given.scale;

@@ -16,7 +16,11 @@
  * Functions that can fail return a status. With a status other than SECTILE_OK, `*error` (unless `error` is null) is a
  * new object with the message, which the caller frees. On success `*error` is left as it was.
  * Everything may be called from any thread. Strings are UTF-8 and end with a zero. Structs that begin with
- * `struct_size` are filled by their init function first, so that programs built with an older header keep working.
+ * `struct_size` are filled by their init function first, which is told sizeof of the caller's struct and writes no more
+ * than that, so that programs built with an older header keep working:
+ *
+ *   sectile_options options;
+ *   if (sectile_options_init(&options, sizeof options, &error) != SECTILE_OK) ...
  */
 #ifndef SECTILE_SECTILE_H
 #define SECTILE_SECTILE_H
@@ -97,7 +101,10 @@ typedef struct sectile_options {
   void *log_user;
 } sectile_options;
 
-SECTILE_API void sectile_options_init(sectile_options *options);
+/* The defaults, with `struct_size`, which is sizeof(sectile_options) of the caller's header. A size that is smaller
+ * than the first version's or larger than this library's is refused, and nothing written; as for every such function.
+ */
+SECTILE_API sectile_status sectile_options_init(sectile_options *options, size_t struct_size, sectile_error **error);
 SECTILE_API sectile_status sectile_session_create(const sectile_options *options, sectile_session **session,
                                                   sectile_error **error);
 /* From SECTILE_TARGET, SECTILE_CACHE, SECTILE_DUMP, SECTILE_OVERRIDE, SECTILE_LOG and SECTILE_AUTOTUNE. */
@@ -162,7 +169,8 @@ typedef struct sectile_attention_options {
   const sectile_array *query_scale, *key_scale, *value_scale;
 } sectile_attention_options;
 
-SECTILE_API void sectile_attention_options_init(sectile_attention_options *options);
+SECTILE_API sectile_status sectile_attention_options_init(sectile_attention_options *options, size_t struct_size,
+                                                          sectile_error **error);
 
 /* out = softmax(mask(scale q k^T)) v.
  *   stream: on a target of the host null; the result is complete when the call returns. On an NVIDIA GPU the caller's

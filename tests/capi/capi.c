@@ -15,10 +15,12 @@ static sectile_array dense(void *data, int64_t seqlen, int64_t dim) {
 int main(void) {
   float q[2] = {1, 0}, k[4] = {1, 0, 0, 1}, v[4] = {1, 2, 3, 4}, out[2] = {0, 0};
   sectile_array qArray = dense(q, 1, 2), kArray = dense(k, 2, 2), vArray = dense(v, 2, 2), outArray = dense(out, 1, 2);
+  sectile_attention_options options;
   sectile_session *session;
   sectile_error *error = NULL;
   if (sectile_session_create_from_environment(&session, &error) != SECTILE_OK ||
-      sectile_attention_forward(session, NULL, &qArray, &kArray, &vArray, &outArray, NULL, NULL, NULL, &error) !=
+      sectile_attention_options_init(&options, sizeof options, &error) != SECTILE_OK ||
+      sectile_attention_forward(session, NULL, &qArray, &kArray, &vArray, &outArray, NULL, &options, NULL, &error) !=
           SECTILE_OK) {
     fprintf(stderr, "%s\n", sectile_error_message(error));
     sectile_error_free(error);

@@ -128,7 +128,7 @@ class CApi(unittest.TestCase):
 
     def create(self, **fields):
         options = Options()
-        LIBRARY.sectile_options_init(c.byref(options))
+        call("options_init", c.byref(options), c.c_size_t(c.sizeof(options)))
         self.assertEqual(options.struct_size, c.sizeof(Options))
         for name, value in fields.items():
             setattr(options, name, value)
@@ -138,7 +138,7 @@ class CApi(unittest.TestCase):
 
     def options(self, **fields):
         options = AttentionOptions()
-        LIBRARY.sectile_attention_options_init(c.byref(options))
+        call("attention_options_init", c.byref(options), c.c_size_t(c.sizeof(options)))
         self.assertEqual(options.struct_size, c.sizeof(AttentionOptions))
         self.assertEqual((options.window_left, options.window_right), (-1, -1))
         for name, value in fields.items():
@@ -238,6 +238,8 @@ class CApi(unittest.TestCase):
         self.refused(USER_ERROR, ["alignment", "2"], self.forward, q, q, q, out, options=self.options(alignment=2))
         self.refused(USER_ERROR, ["struct_size", "9999"], self.forward, q, q, q, out,
                      options=self.options(struct_size=9999))
+        self.refused(USER_ERROR, ["struct_size", "is 8;"], self.forward, q, q, q, out,
+                     options=self.options(struct_size=8))
         self.refused(USER_ERROR, ["softcap"], self.forward, q, q, q, out, options=self.options(softcap=-1.0))
         self.refused(USER_ERROR, ["CUDA stream", TARGET], self.forward, q, q, q, out, stream=c.c_void_p(64))
         q.array.rank = 7
@@ -261,11 +263,28 @@ class CApi(unittest.TestCase):
             getattr(LIBRARY, f"sectile_{function}_free")(None)
 
     def test_an_older_caller(self):
-        """A struct that ends earlier: what it lacks has its default."""
+        """A struct that ends earlier: no byte after its end is written, and what it lacks has its default."""
+        size = AttentionOptions.query_scale.offset  # where it ended in the first version
+        memory = (c.c_ubyte * c.sizeof(AttentionOptions))(*[0xa5] * c.sizeof(AttentionOptions))
+        call("attention_options_init", memory, c.c_size_t(size))
+        self.assertEqual(set(memory[size:]), {0xa5})
+        options = AttentionOptions.from_buffer(memory)  # its last pointers are no addresses
+        self.assertEqual((options.struct_size, options.window_left, options.window_right), (size, -1, -1))
+        options.causal = 1
         q, out = tensor(1, 2, 1, 4), Tensor((1, 2, 1, 4))
-        options = self.options(causal=1, window_left=0, struct_size=AttentionOptions.window_left.offset)
         self.forward(q, q, q, out, options=options)
         self.check(out, reference(q, q, q, causal=True)[0])
+
+    def test_sizes_of_no_version(self):
+        for struct, name, first in ((Options, "options_init", c.sizeof(Options)),
+                                    (AttentionOptions, "attention_options_init", AttentionOptions.query_scale.offset)):
+            known = c.sizeof(struct)
+            for size in (0, 8, first - 8, known - 1, known + 8, 1 << 40):
+                memory = (c.c_ubyte * (known + 8))(*[0xa5] * (known + 8))
+                self.refused(USER_ERROR, ["struct_size", "sectile_" + name, f"is {size};", str(first), str(known)],
+                             call, name, memory, c.c_size_t(size))
+                self.assertEqual(set(memory), {0xa5})
+            self.refused(USER_ERROR, ["'options'", "null"], call, name, None, c.c_size_t(known))
 
     def test_threads(self):
         q, failures = tensor(1, 4, 2, 8), []

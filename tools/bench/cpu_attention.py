@@ -48,7 +48,7 @@ class Sectile:
         for name in ("error_message", "version", "session_target"):
             getattr(self.library, "sectile_" + name).restype = ctypes.c_char_p
         options = Options()
-        self.library.sectile_options_init(ctypes.byref(options))
+        self.check("options_init", ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
         options.target, options.cache, options.threads = b"cpu", b"off", threads
         self.session = ctypes.c_void_p()
         self.check("session_create", ctypes.byref(options), ctypes.byref(self.session))
@@ -63,7 +63,7 @@ class Sectile:
         arrays = [Array(t.data_ptr(), TYPES[dtype], 4, (ctypes.c_int64 * 6)(*t.shape),
                         (ctypes.c_int64 * 6)(*t.stride())) for t in (q, k, v, out)]
         options = AttentionOptions()
-        self.library.sectile_attention_options_init(ctypes.byref(options))
+        self.check("attention_options_init", ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
         options.causal = causal
         arguments = [self.session, None, *(ctypes.byref(a) for a in arrays), None, ctypes.byref(options),
                      schedule.encode() if schedule else None]

@@ -17,7 +17,7 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("target", ctypes.c_char_p), ("cache", ctypes.c_char_p),
                 ("dump", ctypes.c_char_p), ("overrides", ctypes.c_char_p), ("autotune", ctypes.c_int32),
                 ("log_level", ctypes.c_int32), ("threads", ctypes.c_int32), ("log", ctypes.c_void_p),
-                ("log_user", ctypes.c_void_p), ("later", ctypes.c_byte * 128)]  # room for fields to come
+                ("log_user", ctypes.c_void_p)]
 
 
 class AttentionOptions(ctypes.Structure):
@@ -26,8 +26,7 @@ class AttentionOptions(ctypes.Structure):
                 ("window_right", ctypes.c_int64), ("softcap", ctypes.c_float), ("dropout", ctypes.c_float),
                 ("seed", ctypes.c_uint64), ("offset", ctypes.c_uint64), ("alibi_slopes", ctypes.c_void_p),
                 ("bias", ctypes.c_void_p), ("sink", ctypes.c_void_p), ("key_lengths", ctypes.c_void_p),
-                ("query_scale", ctypes.c_void_p), ("key_scale", ctypes.c_void_p), ("value_scale", ctypes.c_void_p),
-                ("later", ctypes.c_byte * 128)]
+                ("query_scale", ctypes.c_void_p), ("key_scale", ctypes.c_void_p), ("value_scale", ctypes.c_void_p)]
 
 
 class Record(ctypes.Structure):
@@ -63,7 +62,8 @@ class Call:
         self.arrays = [Array(t.data_ptr(), TYPES[dtype], 4, (ctypes.c_int64 * 6)(*t.shape),
                              (ctypes.c_int64 * 6)(*t.stride())) for t in (q, k, v, out)]
         self.options = AttentionOptions()
-        self.library.c.sectile_attention_options_init(ctypes.byref(self.options))
+        self.library.check("attention_options_init", ctypes.byref(self.options),
+                           ctypes.c_size_t(ctypes.sizeof(self.options)))
         self.options.causal = causal
         self.error = ctypes.c_void_p()
         self.arguments = [*(ctypes.byref(a) for a in self.arrays), None, ctypes.byref(self.options),
@@ -97,7 +97,7 @@ class Session:
     def __init__(self, library, target="", cache="off", log_level=1):
         self.library = library
         options = Options()
-        library.c.sectile_options_init(ctypes.byref(options))
+        library.check("options_init", ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
         self.texts = [target.encode(), cache.encode()]
         options.target, options.cache = self.texts
         options.log_level = log_level
