@@ -125,22 +125,18 @@ KernelProvider::Result KernelProvider::compileAndStore(const Request &request, H
 }
 
 KernelProvider::Result KernelProvider::loadOrCompile(const Request &request, History::Miss &how) {
-  const bool wanted = dump && dump->wants(request.traced.name());
-  if (Result kernel = load(request, how)) {
-    if (wanted)
-      dump->write(*kernel, /*withStages=*/true);
-    return kernel;
-  }
   Result kernel;
   try {
-    kernel = compileAndStore(request, how);
+    kernel = load(request, how);
+    if (!kernel)
+      kernel = compileAndStore(request, how);
   } catch (const InternalError &e) {
     if (request.replacements.empty())
       throw;
     throw UserError("kernel '" + request.traced.name() + "' with edited stages: " + e.what());
   }
-  if (wanted)
-    dump->write(*kernel, /*withStages=*/false);
+  if (dump && dump->wants(request.traced.name()))
+    dump->write(*kernel);
   return kernel;
 }
 

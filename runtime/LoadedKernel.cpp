@@ -2,6 +2,7 @@
 
 #include "compiler/interpret/Interpreter.h"
 #include "compiler/support/Diagnostic.h"
+#include "compiler/targets/nvptx/Disassemble.h"
 #include "runtime/host/HostCode.h"
 #include "sectile/Error.h"
 
@@ -17,6 +18,7 @@ llvm::Expected<std::shared_ptr<LoadedKernel>> LoadedKernel::create(CacheEntry en
   std::shared_ptr<LoadedKernel> kernel(new LoadedKernel());
   kernel->entry = std::move(entry);
   kernel->obstacle = placement.obstacle;
+  kernel->toolkit = placement.target.nvidia.toolkit;
   for (const auto &[name, value] : kernel->entry.artifact.resources)
     if (name == "scratch_bytes")
       kernel->scratchBytes = value;
@@ -24,6 +26,30 @@ llvm::Expected<std::shared_ptr<LoadedKernel>> LoadedKernel::create(CacheEntry en
     if (llvm::Error error = kernel->load(placement, device))
       return error;
   return kernel;
+}
+
+/// The listing of a cubin. Whoever looks for it finds there why it is missing, if the disassembler failed.
+static std::optional<Stage> listing(const Stage &cubin, llvm::StringRef toolkit) {
+  llvm::Expected<std::optional<std::string>> text = nvptx::disassemble(cubin.text, toolkit);
+  if (!text)
+    return Stage{"sass", "kernel.sass", "// not disassembled: " + llvm::toString(text.takeError()) + "\n"};
+  if (!*text)
+    return std::nullopt;
+  return Stage{"sass", "kernel.sass", std::move(**text)};
+}
+
+const std::vector<Stage> &LoadedKernel::stages() const {
+  const std::vector<Stage> &compiled = entry.artifact.stages;
+  if (compiled.back().name != "cubin")
+    return compiled;
+  // A program is run for it, which no launch should pay for.
+  std::call_once(listed, [&] {
+    if (std::optional<Stage> sass = listing(compiled.back(), toolkit)) {
+      stagesAndList = compiled;
+      stagesAndList.push_back(std::move(*sass));
+    }
+  });
+  return stagesAndList.empty() ? compiled : stagesAndList;
 }
 
 llvm::Error LoadedKernel::load(const Placement &placement, const cuda::Device *device) {

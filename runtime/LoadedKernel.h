@@ -6,6 +6,8 @@
 #include "runtime/ScratchPool.h"
 #include "runtime/host/ThreadPool.h"
 
+#include <mutex>
+
 namespace sectile {
 
 class HostCode;
@@ -22,7 +24,7 @@ public:
   const std::string &key() const override { return entry.key; }
   const std::string &target() const override { return entry.target; }
   const Schedule &schedule() const override { return entry.schedule; }
-  const std::vector<Stage> &stages() const override { return entry.artifact.stages; }
+  const std::vector<Stage> &stages() const override;
   const Resources &resources() const override { return entry.artifact.resources; }
 
   const std::vector<Parameter> &parameters() const { return entry.artifact.parameters; }
@@ -44,6 +46,9 @@ private:
 
   CacheEntry entry;
   std::string obstacle;
+  std::string toolkit;                      // nvptx: where the disassembler is
+  mutable std::once_flag listed;            // by the first one who looks at the stages
+  mutable std::vector<Stage> stagesAndList; // those of `entry` and "sass"; empty where there is no such stage
   int64_t scratchBytes = 0;
   std::shared_ptr<HostCode> code;            // cpu
   HostEntry function = nullptr;              // of `code`

@@ -68,15 +68,14 @@ void StageDump::write(llvm::StringRef kernel, llvm::StringRef key, const Stage &
   writeFile(kernel, key, stage.file, stage.text);
 }
 
-void StageDump::write(const Executable &executable, bool withStages) {
-  if (withStages)
-    for (const Stage &stage : executable.stages())
-      write(executable.name(), executable.key(), stage);
+void StageDump::write(const Executable &executable) {
   llvm::json::Object resources, stages;
   for (const auto &[name, value] : executable.resources())
     resources[name] = value;
-  for (const Stage &stage : executable.stages())
+  for (const Stage &stage : executable.stages()) {
+    write(executable.name(), executable.key(), stage);
     stages[stage.file] = fingerprintOf(stage.text);
+  }
   llvm::json::Object all{{"kernel", executable.name()},       {"key", executable.key()},
                          {"target", executable.target()},     {"schedule", toString(executable.schedule())},
                          {"resources", std::move(resources)}, {"stages", std::move(stages)}};

@@ -24,8 +24,8 @@ public:
 
   bool wants(llvm::StringRef kernel) const { return filter.matches(kernel); }
   void write(llvm::StringRef kernel, llvm::StringRef key, const Stage &stage);
-  /// "schedule.json" and, when `withStages`, everything.
-  void write(const Executable &executable, bool withStages);
+  /// Every stage and "schedule.json".
+  void write(const Executable &executable);
 
 private:
   void writeFile(llvm::StringRef kernel, llvm::StringRef key, llvm::StringRef file, llvm::StringRef text);

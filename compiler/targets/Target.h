@@ -48,6 +48,7 @@ struct Target {
       enum class Kind { none, nvJitLink, ptxas } kind = Kind::none; ///< none: the driver does, at load time
       std::string path, version;                                    ///< of the library or program; "13.0"
     } assembler;
+    std::string toolkit; ///< where other tools are looked for, as Options::toolkit; shapes no code
   } nvidia;
 
   /// Identifies all that shapes code: "cpu:znver4:+avx512f,…", "nvptx:sm_90a:nvJitLink 13.0", "interpret".

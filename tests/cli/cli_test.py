@@ -144,6 +144,16 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((out / "kernel.cubin").read_bytes()[:4], b"\x7fELF")
             self.assertEqual(result["resources"]["spill_bytes"], 0)
             self.assertGreater(result["resources"]["registers"], 0)
+            nvdisasm = self.folder / "bin" / "nvdisasm"
+            nvdisasm.parent.mkdir()
+            nvdisasm.write_text("#!/bin/sh\necho LISTED\n")
+            nvdisasm.chmod(0o755)
+            path = f"{nvdisasm.parent}:{os.environ['PATH']}"
+            listed, = self.json(*small, *schedule, "--target", "nvptx:sm_80", "-o", out, PATH=path)
+            self.assertEqual((listed["key"], Path(listed["files"][-1]).name), (result["key"], "kernel.sass"))
+            self.assertEqual((out / "kernel.sass").read_text(), "LISTED\n")
+            shown, = self.json("cache", "show", result["key"])  # the cubin by its size, as it is no text
+            self.assertEqual(shown["stages"]["cubin"], (out / "kernel.cubin").stat().st_size)
         self.refused("legal: nvptx:sm_75", *small, "--target", "nvptx:sm_70", "-o", out)
         self.refused("'threads'", *small, "--target", "nvptx:sm_80", "--schedule", "threads=2", "-o", out)
         self.refused("sm_75 allows 65536", "compile", "attention-forward", "--headdim", "256", "--target", "nvptx:sm_75",

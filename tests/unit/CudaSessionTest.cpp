@@ -89,6 +89,89 @@ TEST_CASE("what an assembler made is loaded as it is") {
   CHECK(std::ranges::count(gpus.fake.calls(), "cuLinkCreate") == (session.target() == "nvptx:sm_90a:driver"));
 }
 
+namespace {
+/// A program nvdisasm, first on PATH, that counts its runs.
+class Disassembler {
+public:
+  explicit Disassembler(const std::string &commands) {
+    const std::string path = folder / "bin/nvdisasm";
+    writeFile(path, "#!/bin/sh\necho run >> " + folder / "runs" + "\n" + commands + "\n");
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  }
+  size_t runs() const {
+    const std::string lines = readFile(folder.path() / "runs");
+    return static_cast<size_t>(std::ranges::count(lines, '\n'));
+  }
+
+private:
+  ScratchFolder folder;
+  const std::string path = folder / "bin" + ":" + std::getenv("PATH");
+  const Environment environment{{"PATH", path.c_str()}};
+};
+} // namespace
+
+TEST_CASE("SASS is listed for who looks at the stages, once, and is not cached") {
+  Gpus gpus;
+  gpus.fake.setParameterBytes(80);
+  const ArrayView x = gpus.array(0), y = gpus.array(0);
+  ScratchFolder folder;
+  Options options = gpus.options();
+  options.toolkit = "";
+  options.cache = folder / "cache";
+  std::string key;
+  {
+    const Disassembler disassembler("echo THE LISTING");
+    Session session(options);
+    scale(session, gpus.stream(0), x, y);
+    auto executable = session.prepare(scaleKernel, {4, 0}, {x, y, 2.0f});
+    key = executable->key();
+    CHECK(disassembler.runs() == 0);
+    const Stage &last = executable->stages().back();
+    CHECK(last.name == "sass");
+    CHECK(last.file == "kernel.sass");
+    CHECK(last.text == "THE LISTING\n");
+    CHECK(executable->stages().end()[-2].name == "cubin");
+    CHECK(disassembler.runs() == 1);
+  }
+  {
+    const Disassembler disassembler("echo ANOTHER ONE");
+    options.dump = folder / "dump";
+    Session session(options);
+    scale(session, gpus.stream(0), x, y);
+    CHECK(session.counters().diskHits == 1);
+    CHECK(readFile(folder.path() / "dump" / ("scale-" + key.substr(0, 12)) / "kernel.sass") == "ANOTHER ONE\n");
+    CHECK(disassembler.runs() == 1);
+  }
+  options.dump = "";
+  {
+    const Disassembler broken("echo what is sm_90a >&2; exit 3");
+    Session session(options);
+    scale(session, gpus.stream(0), x, y);
+    const Stage last = session.prepare(scaleKernel, {4, 0}, {x, y, 2.0f})->stages().back();
+    CHECK(last.name == "sass");
+    CHECK_THAT(last.text, StartsWith("// not disassembled: ") && Contains("code 3") && Contains("what is sm_90a"));
+  }
+}
+
+TEST_CASE("a dump of what was compiled has its SASS") {
+  Gpus gpus;
+  ScratchFolder folder;
+  const Disassembler disassembler("echo THE LISTING");
+  const auto dumped = [&](const std::string &toolkit) {
+    gpus.fake.setParameterBytes(80);
+    Options options = gpus.options();
+    options.toolkit = toolkit;
+    options.dump = folder / ("dump" + toolkit);
+    Session session(options);
+    session.prepare(scaleKernel, {4, 0}, {gpus.array(0), gpus.array(0), 2.0f});
+    for (const auto &kernel : std::filesystem::directory_iterator(options.dump))
+      return readFile(kernel.path() / "kernel.sass");
+    return std::string("no dump");
+  };
+  CHECK(dumped("") == "THE LISTING\n");
+  CHECK(dumped("none").empty()); // none of the toolkit's programs is used
+}
+
 TEST_CASE("code assembled by the driver is found on disk by the next session") {
   Gpus gpus;
   ScratchFolder folder;

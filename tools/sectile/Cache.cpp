@@ -105,7 +105,7 @@ Outcome show(Output &output, const std::string &key) {
     text += format("%-9s %lld\n", name.c_str(), static_cast<long long>(value));
   }
   for (const Stage &stage : entry.artifact.stages) {
-    const bool binary = stage.name == "object";
+    const bool binary = stage.name == "object" || stage.name == "cubin";
     stages[stage.name] = binary ? llvm::json::Value(static_cast<int64_t>(stage.text.size())) : stage.text;
     text += "\n=== " + stage.file + "\n" + (binary ? format("%zu bytes", stage.text.size()) : stage.text);
   }

@@ -4,7 +4,6 @@
 #include "Output.h"
 #include "Problem.h"
 
-#include "compiler/targets/nvptx/Disassemble.h"
 #include "sectile/Error.h"
 
 #include <cerrno>
@@ -32,16 +31,14 @@ void writeFile(const std::filesystem::path &path, const std::string &text) {
     throw DeviceError(path.string() + ": cannot be written: " + std::strerror(errno));
 }
 
-/// The listing of a cubin, as one more stage for people to read. Without a disassembler there is none, which is said.
-std::optional<Stage> listing(const Stage &cubin, const std::string &toolkit, Output &output) {
-  llvm::Expected<std::optional<std::string>> text = nvptx::disassemble(cubin.text, toolkit);
-  if (!text)
-    throw DeviceError("the cubin cannot be disassembled: " + llvm::toString(text.takeError()));
-  if (!*text) {
-    output.message("no stage 'sass': neither nvdisasm nor cuobjdump is on PATH or in a toolkit's folder");
-    return std::nullopt;
-  }
-  return Stage{"sass", "kernel.sass", std::move(**text)};
+/// Without a disassembler there is no listing of a cubin, and why.
+void reportListing(const Stage &last, Output &output) {
+  if (last.name == "cubin")
+    output.message(
+        "no stage 'sass': there is neither nvdisasm nor cuobjdump in the toolkit (--toolkit), or on PATH and "
+        "in /usr/local/cuda without one");
+  else if (last.name == "sass" && last.text.starts_with("// not disassembled"))
+    output.message("stage 'sass': " + last.text.substr(3));
 }
 
 Outcome CompileCommand::run(Output &output) const {
@@ -51,8 +48,7 @@ Outcome CompileCommand::run(Output &output) const {
     throw UserError("-o " + folder + ": cannot be made: " + error.message());
 
   ProblemArguments::Problem problem = arguments.make();
-  const Options options = arguments.sessionOptions();
-  Session session(options);
+  Session session(arguments.sessionOptions());
   const Progress progress("compiling");
   const std::shared_ptr<const Executable> executable =
       prepareAttentionForward(session, problem.q.view(), problem.k.view(), problem.v.view(), problem.out.view(),
@@ -66,11 +62,8 @@ Outcome CompileCommand::run(Output &output) const {
     text += format("%-16s %lld\n", name.c_str(), static_cast<long long>(value));
   }
   llvm::json::Array files;
-  std::vector<Stage> stages = executable->stages();
-  if (stages.back().name == "cubin")
-    if (std::optional<Stage> sass = listing(stages.back(), options.toolkit, output))
-      stages.push_back(std::move(*sass));
-  for (const Stage &stage : stages) {
+  reportListing(executable->stages().back(), output);
+  for (const Stage &stage : executable->stages()) {
     const std::filesystem::path path = std::filesystem::path(folder) / stage.file;
     writeFile(path, stage.text);
     files.push_back(path.string());

@@ -87,6 +87,7 @@ llvm::Expected<Target> describe(llvm::StringRef processor, llvm::StringRef toolk
   target.processor = processor.str();
   target.nvidia = limitsOf(*found);
   target.nvidia.assembler = std::move(*assembler);
+  target.nvidia.toolkit = toolkit.str();
   return target;
 }
 

@@ -5,11 +5,13 @@
 namespace sectile::nvptx {
 
 llvm::Expected<std::optional<std::string>> disassemble(llvm::StringRef cubin, llvm::StringRef toolkit) {
+  if (toolkit == "none")
+    return std::nullopt;
   struct Tool {
     llvm::StringLiteral name, option;
   };
   for (const Tool &tool : {Tool{"nvdisasm", "--print-code"}, Tool{"cuobjdump", "--dump-sass"}}) {
-    const std::string path = findProgram(tool.name, toolkit == "none" ? "" : toolkit);
+    const std::string path = findProgram(tool.name, toolkit);
     if (path.empty())
       continue;
     llvm::Expected<TemporaryFile> file = TemporaryFile::create("cubin", cubin);

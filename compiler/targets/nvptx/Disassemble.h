@@ -8,8 +8,8 @@
 
 namespace sectile::nvptx {
 
-/// By nvdisasm, else cuobjdump; nothing when neither is in `toolkit` (as Options::toolkit). An error has the program's
-/// words.
+/// By nvdisasm, else cuobjdump; nothing when neither is in `toolkit` (as Options::toolkit; in "none" there is none). An
+/// error has the program's words.
 llvm::Expected<std::optional<std::string>> disassemble(llvm::StringRef cubin, llvm::StringRef toolkit = "");
 
 } // namespace sectile::nvptx
