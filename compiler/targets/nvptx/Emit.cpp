@@ -122,7 +122,7 @@ llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Target &target)
   // 2. For this architecture.
   std::unique_ptr<llvm::TargetMachine> machine = targetMachine(target);
   ir->setTargetTriple(machine->getTargetTriple());
-  ir->setDataLayout(machine->getTargetTriple().computeDataLayout("shortptr"));
+  ir->setDataLayout(machine->createDataLayout());
   for (llvm::Function &function : *ir)
     if (!function.isDeclaration())
       annotate(function);
