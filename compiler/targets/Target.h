@@ -51,7 +51,7 @@ struct Target {
     std::string toolkit; ///< where other tools are looked for, as Options::toolkit; shapes no code
   } nvidia;
 
-  /// Identifies all that shapes code: "cpu:znver4:+avx512f,…", "nvptx:sm_90a:nvJitLink 13.0", "interpret".
+  /// Identifies all that shapes code: "cpu:znver4:+avx512f,…", "nvptx:sm_90a:nvJitLink 12.9", "interpret".
   std::string key() const;
   /// "cpu:znver4", "nvptx:sm_90a" or "interpret": for people.
   std::string name() const;

@@ -1,13 +1,18 @@
 // NVIDIA architectures as targets: their table, what schedules and kernels they refuse, what is read from a cubin.
 #include "compiler/targets/nvptx/Nvptx.h"
 #include "compiler/support/Diagnostic.h"
+#include "compiler/targets/nvptx/LibraryFile.h"
+#include "tests/support/Environment.h"
 
 #include "sectile/Error.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ObjectYAML/yaml2obj.h"
 #include "llvm/Support/YAMLTraits.h"
 
 #include <catch2/catch.hpp>
+
+#include <dlfcn.h>
 
 using namespace sectile;
 using Catch::Contains;
@@ -118,6 +123,10 @@ TEST_CASE("assemblers that are too old for an architecture are passed over") {
   CHECK(nvptx::newestPtx("12.8") == 87);
   CHECK(nvptx::newestPtx("12.9") == 88);
   CHECK(nvptx::newestPtx("13.0.88") == 90);
+  CHECK(nvptx::newestPtx("13 build 157d67e654e0") == 90);
+  CHECK(nvptx::newestPtx("12 build 157d67e654e0") == 80);
+  CHECK(nvptx::newestPtx("13.") == 0);
+  CHECK(nvptx::newestPtx("build") == 0);
   CHECK(nvptx::newestPtx("") == 0);
   for (const char *toolkit : {"", "/usr/local/cuda"}) {
     llvm::Expected<Target::Nvidia::Assembler> found = nvptx::findAssembler(toolkit, 990);
@@ -126,6 +135,39 @@ TEST_CASE("assemblers that are too old for an architecture are passed over") {
     else
       CHECK_THAT(llvm::toString(found.takeError()), Contains("option 'toolkit' is '/usr/local/cuda'"));
   }
+}
+
+TEST_CASE("an assembler's library is identified by what is in its file, without loading it") {
+  // Some library under the name: as soon as it was loaded it would turn out to be another one.
+  Dl_info libm;
+  REQUIRE(dladdr(dlsym(RTLD_DEFAULT, "cos"), &libm));
+  const std::string id = nvptx::buildIdOf(libm.dli_fname), bytes = test::readFile(libm.dli_fname);
+  REQUIRE(id.size() >= 16);
+  test::ScratchFolder toolkit;
+  const std::string path = toolkit / "lib/libnvJitLink.so.13", folder = toolkit.path().string();
+  test::writeFile(path, bytes);
+  const auto found = [&](int ptxVersion) { return valueOrThrow(nvptx::findAssembler(folder, ptxVersion)); };
+  CHECK(found(90).kind == Target::Nvidia::Assembler::Kind::nvJitLink);
+  CHECK(found(90).path == path);
+  CHECK(found(90).version == "13 build " + id.substr(0, 12));
+
+  std::string other = bytes;
+  const std::string binary = llvm::fromHex(id);
+  other[other.find(binary)] ^= 1;
+  test::writeFile(path, other);
+  CHECK(found(90).version != "13 build " + id.substr(0, 12));
+  other = bytes;
+  other[18] ^= 1; // e_machine
+  test::writeFile(path, other);
+  CHECK_THROWS_WITH(found(90), Contains("neither a usable libnvJitLink.so.13"));
+  test::writeFile(path, "not a library");
+  CHECK_THROWS_WITH(found(90), Contains("neither a usable libnvJitLink.so.13"));
+  CHECK(nvptx::buildIdOf(toolkit / "nothing").empty());
+  // Its name does not promise PTX 9.1: it has to be asked.
+  std::filesystem::remove(path);
+  test::writeFile(path, bytes);
+  CHECK_THROWS_WITH(found(91), Contains("neither a usable libnvJitLink.so.13"));
+  CHECK_FALSE(nvptx::loaderFolders().empty());
 }
 
 //===-- schedules -----------------------------------------------------------------------------------------------===//

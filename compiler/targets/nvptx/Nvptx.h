@@ -26,12 +26,13 @@ llvm::Expected<CompiledKernel> compile(mlir::OwningOpRef<mlir::ModuleOp> module,
 llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Target &target);
 
 /// Toolkit.cpp. The assembler in a toolkit's folder; a user error when there is none. Of "": in the usual places, which
-/// are libnvJitLink.so where the loader looks, then in /usr/local/cuda, then ptxas on PATH and in /usr/local/cuda. Of
-/// "none": none. One that is too old to know `ptxVersion` is passed over.
+/// are libnvJitLink.so in the loader's folders, in /usr/local/cuda, where else the loader finds it, then ptxas on PATH
+/// and in /usr/local/cuda. Of "none": none. One that is too old to know `ptxVersion` is passed over.
 llvm::Expected<Target::Nvidia::Assembler> findAssembler(llvm::StringRef toolkit, int ptxVersion);
-/// The newest PTX version that the tools of a toolkit know, by their own: 88 of "12.9.86", 0 of what is no version.
+/// The newest PTX version that the tools of a toolkit know, by their own: 88 of "12.9.86", 90 of "13", 0 of what is no
+/// version.
 int newestPtx(llvm::StringRef toolkitVersion);
-/// "nvJitLink 13.0", "ptxas 13.0.88" or "driver": goes into cache keys.
+/// "nvJitLink 13 build 157d67e654e0", "nvJitLink 12.9", "ptxas 13.0.88" or "driver": goes into cache keys.
 std::string assemblerName(const Target::Nvidia::Assembler &assembler);
 
 /// Assemble.cpp. Turns PTX into a cubin by the target's assembler. An internal error has the assembler's words; it is

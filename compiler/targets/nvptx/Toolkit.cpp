@@ -1,5 +1,6 @@
 // Where NVIDIA's tools are.
 #include "compiler/support/Diagnostic.h"
+#include "compiler/targets/nvptx/LibraryFile.h"
 #include "compiler/targets/nvptx/NvJitLink.h"
 #include "compiler/targets/nvptx/Nvptx.h"
 #include "compiler/targets/nvptx/Program.h"
@@ -15,6 +16,18 @@ using Assembler = Target::Nvidia::Assembler;
 
 constexpr llvm::StringLiteral libraries[] = {"libnvJitLink.so.13", "libnvJitLink.so.12"};
 
+/// A library found as a file, identified without loading it: that takes the loader 5 to 10 ms, which a session that
+/// finds its kernels on disk need not pay. Its name promises the major version; its build id tells apart more than the
+/// version that it would answer with, which has no patch level.
+std::optional<Assembler> libraryFile(const std::string &path) {
+  const std::string buildId = buildIdOf(path);
+  if (buildId.empty())
+    return std::nullopt;
+  const llvm::StringRef major = llvm::StringRef(path).rsplit('.').second;
+  return Assembler{Assembler::Kind::nvJitLink, path, (major + " build " + buildId.substr(0, 12)).str()};
+}
+
+/// A library by path or by name, asked for its version.
 std::optional<Assembler> libraryAt(const std::string &path) {
   llvm::Expected<NvJitLink> library = NvJitLink::open(path);
   if (!library) { // not there, or too old to be of use
@@ -50,12 +63,19 @@ struct Search {
     return std::nullopt;
   }
 
+  std::optional<Assembler> libraryFileAt(const std::string &path) {
+    if (!llvm::sys::fs::exists(path))
+      return std::nullopt;
+    if (std::optional<Assembler> found = libraryFile(path); found && newestPtx(found->version) >= ptxVersion)
+      return found;
+    return accept(libraryAt(path)); // a later one of its major version, maybe
+  }
+
   std::optional<Assembler> libraryIn(llvm::StringRef toolkit) {
     for (llvm::StringRef folder : {"/lib64/", "/lib/", "/"})
       for (llvm::StringRef name : libraries)
-        if (std::string path = (toolkit + folder + name).str(); llvm::sys::fs::exists(path))
-          if (std::optional<Assembler> found = accept(libraryAt(path)))
-            return found;
+        if (std::optional<Assembler> found = libraryFileAt((toolkit + folder + name).str()))
+          return found;
     return std::nullopt;
   }
 
@@ -65,11 +85,16 @@ struct Search {
   }
 
   std::optional<Assembler> inUsualPlaces() {
-    for (llvm::StringRef name : libraries) // wherever the loader finds it
-      if (std::optional<Assembler> found = accept(libraryAt(name.str())))
-        return found;
+    const std::vector<std::string> folders = loaderFolders();
+    for (llvm::StringRef name : libraries)
+      for (const std::string &folder : folders)
+        if (std::optional<Assembler> found = libraryFileAt((folder + "/" + name).str()))
+          return found;
     if (std::optional<Assembler> found = libraryIn(usualToolkit))
       return found;
+    for (llvm::StringRef name : libraries) // loaded already, or in a folder that only the loader's cache knows
+      if (std::optional<Assembler> found = accept(libraryAt(name.str())))
+        return found;
     if (std::optional<Assembler> found = programIn("")) // PATH
       return found;
     return programIn(usualToolkit);
@@ -79,9 +104,10 @@ struct Search {
 } // namespace
 
 int newestPtx(llvm::StringRef toolkitVersion) {
-  const auto [first, rest] = toolkitVersion.split('.');
   int major = 0, minor = 0;
-  if (first.getAsInteger(10, major) || rest.split('.').first.getAsInteger(10, minor))
+  if (toolkitVersion.consumeInteger(10, major))
+    return 0;
+  if (toolkitVersion.consume_front(".") && toolkitVersion.consumeInteger(10, minor))
     return 0;
   // PTX 7.0 came with 11.0, 8.0 with 12.0, 9.0 with 13.0; minor versions alike, but 12.6 had no new one.
   return (major - 4) * 10 + minor - (major == 12 && minor >= 6);
