@@ -41,13 +41,20 @@ Value KernelLowering::isWholeTile(const Window &window, ArrayRef<int64_t> shape)
 /// `guarded`: chunks may be outside of the view, or across its end; what is outside becomes 0.
 void KernelLowering::copyChunks(const Window &window, const Layout &layout, const SharedBuffer &buffer, bool guarded) {
   const int64_t chunk = chunkBytes / window.bytes;
+  // An address is found from the one before it: then only a few multiples of the strides take registers, not one a
+  // chunk.
+  Coordinates base = layout.base(0);
+  Value from = addressIn(window, layout, base);
   for (int64_t reg = 0; reg < layout.registers(); reg += chunk) {
     if (layout.presence(reg) == Layout::Presence::none)
       continue;
-    const Coordinates base = layout.base(reg);
+    Coordinates distance = layout.base(reg);
+    for (auto [now, before] : llvm::zip_equal(distance, base))
+      now -= before;
+    base = layout.base(reg);
+    from = addressBeside(window, from, distance);
     auto copy = [&] {
       Value to = addressIn(buffer, layout.laneBits(), layout.warpBits(), base, /*transposed=*/false);
-      Value from = addressIn(window, layout, base);
       if (!options.hasCpAsync()) {
         copyThroughRegisters(window, layout, base, from, to, guarded);
         return;

@@ -47,19 +47,27 @@ Value KernelLowering::insideView(const Window &window, const Layout &layout, Arr
 }
 
 Value KernelLowering::addressIn(const Window &window, const Layout &layout, ArrayRef<int64_t> base) {
-  Value offset, fixed;
+  Value offset;
+  for (size_t d = 0; d < layout.rank(); ++d)
+    if (Value part = threadPart(layout, d)) {
+      Value moved = code.mul(code.zeroExtend(part, code.i64Type()), window.steps[d]);
+      offset = offset ? code.add(offset, moved) : moved;
+    }
+  return addressBeside(window, code.address(window.origin, offset), base);
+}
+
+/// So many elements away from an address, in each of the tile's dimensions.
+Value KernelLowering::addressBeside(const Window &window, Value address, ArrayRef<int64_t> distance) {
+  Value offset;
   int64_t constant = 0;
-  auto plus = [&](Value &sum, Value term) { sum = sum ? code.add(sum, term) : term; };
-  for (size_t d = 0; d < layout.rank(); ++d) {
-    if (Value part = threadPart(layout, d))
-      plus(offset, code.mul(code.zeroExtend(part, code.i64Type()), window.steps[d]));
-    if (d + 1 == layout.rank() && window.array.unitStride)
-      constant += base[d] * window.bytes;
-    else if (base[d] != 0)
-      plus(fixed, code.mul(window.steps[d], base[d]));
-  }
-  Value address = code.address(window.origin, offset);
-  return code.address(address, fixed, constant);
+  for (size_t d = 0; d < distance.size(); ++d)
+    if (d + 1 == distance.size() && window.array.unitStride) {
+      constant += distance[d] * window.bytes;
+    } else if (distance[d] != 0) {
+      Value moved = code.mul(window.steps[d], distance[d]);
+      offset = offset ? code.add(offset, moved) : moved;
+    }
+  return code.address(address, offset, constant);
 }
 
 int64_t KernelLowering::longestVector(const Window &window, const Layout &layout) {
