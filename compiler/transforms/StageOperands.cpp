@@ -4,7 +4,9 @@
 //   2. The buffer is filled where the tensor is made: by an asynchronous copy when it is a load of whole 16-byte
 //      chunks that nothing else reads, else by a write, after the products that come before its own.
 //   3. It is read just before the product; or, outside of the loop when the operand is made there and takes few
-//      registers. Before the first read all threads meet at a barrier.
+//      registers. Before the first read all threads meet at a barrier. What is made outside of the loop and read in it
+//      is read last, after the waits for other operands: fragments are then read as the product needs them, and none
+//      takes registers while the others arrive.
 //   4. In a loop they also meet before the buffer is filled again, since others may still read it.
 #include "compiler/ir/Block.h"
 #include "compiler/ir/LayoutConversion.h"
@@ -15,6 +17,8 @@
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
+
+#include <functional>
 
 namespace sectile {
 #define GEN_PASS_DEF_STAGEOPERANDS
@@ -110,6 +114,7 @@ private:
   void collect(BlockDotOp dot);
   void stage(Value tensor, ArrayRef<Use> uses);
   SharedType bufferType(RankedTensorType type, ArrayRef<Use> uses, bool isCopy);
+  bool isReadOutside(const Use &use);
   Value readFor(Value tensor, Value buffer, const Use &use);
 
   BlockKernelOp kernel;
@@ -118,6 +123,7 @@ private:
   OpBuilder builder;
   llvm::MapVector<Value, SmallVector<Use>> staged;
   SmallVector<std::pair<CommitOp, WaitOp>> groups; ///< and the first wait for each
+  SmallVector<std::function<void()>> lateReads;    ///< of tensors that are made outside of the product's loop
 };
 
 void Staging::collect(BlockDotOp dot) {
@@ -199,8 +205,20 @@ void Staging::stage(Value tensor, ArrayRef<Use> uses) {
   if (isCopy)
     groups.emplace_back(commit, WaitOp::create(builder, loc, 0));
   BarrierOp::create(builder, loc);
-  for (const Use &use : uses)
-    use.operand->set(readFor(tensor, buffer, use));
+  for (const Use &use : uses) {
+    auto read = [=, this] { use.operand->set(readFor(tensor, buffer, use)); };
+    if (use.operand->getOwner()->getBlock() == home || isReadOutside(use))
+      read();
+    else
+      lateReads.push_back(read);
+  }
+}
+
+/// Whether an operand is read where the tensor is made, and kept: when it takes few registers.
+bool Staging::isReadOutside(const Use &use) {
+  auto type = cast<RankedTensorType>(use.operand->get().getType());
+  const int64_t registers = layoutOf(type).registers() * bytesOf(type.getElementType()) / 4;
+  return registers <= operandRegisters;
 }
 
 Value Staging::readFor(Value tensor, Value buffer, const Use &use) {
@@ -212,17 +230,16 @@ Value Staging::readFor(Value tensor, Value buffer, const Use &use) {
       dot.setTransposedB(true);
     return buffer;
   }
-  auto type = cast<RankedTensorType>(use.operand->get().getType());
-  const int64_t registers = layoutOf(type).registers() * bytesOf(type.getElementType()) / 4;
-  Operation *outside = ancestorIn(tensor.getParentBlock(), dot);
-  builder.setInsertionPoint(registers <= operandRegisters ? outside : dot);
-  return ReadOp::create(builder, dot.getLoc(), type, buffer, use.transposed);
+  builder.setInsertionPoint(isReadOutside(use) ? ancestorIn(tensor.getParentBlock(), dot) : dot);
+  return ReadOp::create(builder, dot.getLoc(), use.operand->get().getType(), buffer, use.transposed);
 }
 
 void Staging::run() {
   kernel.walk([&](BlockDotOp dot) { collect(dot); });
   for (auto &[tensor, uses] : staged)
     stage(tensor, uses);
+  for (const std::function<void()> &read : lateReads)
+    read();
   for (auto [commit, wait] : groups)
     wait.setPending(groupsBetween(commit, wait));
 }

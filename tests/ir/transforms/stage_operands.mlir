@@ -22,7 +22,8 @@
 // CHECK-NEXT: block.dot mma %[[Q]], %[[K]]
 // CHECK-NOT: tile.load
 // CHECK-NOT: block.convert
-// Without asynchronous copies the same buffers are written; an operand that takes too many registers is read in the loop.
+// Without asynchronous copies the same buffers are written; an operand that takes too many registers is read in the loop,
+// but not before the other one is there.
 // WRITE-LABEL: block.kernel @loop
 // WRITE: %[[Q:.*]] = tile.load
 // WRITE-NEXT: block.write %[[Q]] -> %[[QS:.*]] :
@@ -31,7 +32,7 @@
 // WRITE-NEXT: tile.load
 // WRITE-NEXT: block.barrier
 // WRITE-NEXT: block.write
-// WRITE-DAG: block.barrier
+// WRITE-NEXT: block.barrier
 // WRITE-DAG: block.read %[[QS]]
 // WRITE: block.dot mma
 // Scalar products read the buffers themselves.
