@@ -3,6 +3,7 @@
 #include "compiler/support/Diagnostic.h"
 #include "compiler/support/Fingerprint.h"
 #include "compiler/targets/Backend.h"
+#include "compiler/targets/nvptx/Disassemble.h"
 
 #include "mlir/IR/MLIRContext.h"
 
@@ -47,6 +48,15 @@ llvm::Expected<Artifact> compile(const TracedKernel &kernel, const Target &targe
   if (!compiled)
     return compiled.takeError();
   return Artifact{stages.take(), std::move(compiled->resources), kernel.parameters(), std::move(compiled->entry)};
+}
+
+std::optional<Stage> listingOf(const Stage &cubin, llvm::StringRef toolkit) {
+  llvm::Expected<std::optional<std::string>> text = nvptx::disassemble(cubin.text, toolkit);
+  if (!text)
+    return Stage{"sass", "kernel.sass", "// not disassembled: " + llvm::toString(text.takeError()) + "\n"};
+  if (!*text)
+    return std::nullopt;
+  return Stage{"sass", "kernel.sass", std::move(**text)};
 }
 
 std::string contentKey(const TracedKernel &kernel, const Target &target, const Schedule &schedule) {

@@ -7,6 +7,8 @@
 
 #include "llvm/Support/Error.h"
 
+#include <optional>
+
 namespace sectile {
 
 struct Artifact {
@@ -22,6 +24,10 @@ struct Artifact {
 /// Compiles a copy of the traced module; `kernel` stays as it was. `schedule` is complete. `sink` may be null.
 llvm::Expected<Artifact> compile(const TracedKernel &kernel, const Target &target, const Schedule &schedule,
                                  StageSink *sink);
+
+/// The `sass` stage of a `cubin`, by a disassembler found as Options::toolkit says; nothing when there is none. If it
+/// fails, the stage's text says why.
+std::optional<Stage> listingOf(const Stage &cubin, llvm::StringRef toolkit);
 
 /// Identifies everything that shapes the output: traced IR without locations, schedule, full target, compiler build.
 /// 32 hexadecimal digits.

@@ -2,7 +2,6 @@
 
 #include "compiler/interpret/Interpreter.h"
 #include "compiler/support/Diagnostic.h"
-#include "compiler/targets/nvptx/Disassemble.h"
 #include "runtime/host/HostCode.h"
 #include "sectile/Error.h"
 
@@ -28,23 +27,13 @@ llvm::Expected<std::shared_ptr<LoadedKernel>> LoadedKernel::create(CacheEntry en
   return kernel;
 }
 
-/// The listing of a cubin. Whoever looks for it finds there why it is missing, if the disassembler failed.
-static std::optional<Stage> listing(const Stage &cubin, llvm::StringRef toolkit) {
-  llvm::Expected<std::optional<std::string>> text = nvptx::disassemble(cubin.text, toolkit);
-  if (!text)
-    return Stage{"sass", "kernel.sass", "// not disassembled: " + llvm::toString(text.takeError()) + "\n"};
-  if (!*text)
-    return std::nullopt;
-  return Stage{"sass", "kernel.sass", std::move(**text)};
-}
-
 const std::vector<Stage> &LoadedKernel::stages() const {
   const std::vector<Stage> &compiled = entry.artifact.stages;
   if (compiled.back().name != "cubin")
     return compiled;
   // A program is run for it, which no launch should pay for.
   std::call_once(listed, [&] {
-    if (std::optional<Stage> sass = listing(compiled.back(), toolkit)) {
+    if (std::optional<Stage> sass = listingOf(compiled.back(), toolkit)) {
       stagesAndList = compiled;
       stagesAndList.push_back(std::move(*sass));
     }
