@@ -16,28 +16,7 @@ import statistics
 import sys
 import time
 
-TYPES = {"f32": 0, "f16": 1, "bf16": 2}
-
-
-class Array(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int32), ("rank", ctypes.c_int32),
-                ("sizes", ctypes.c_int64 * 6), ("strides", ctypes.c_int64 * 6)]
-
-
-class Options(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("target", ctypes.c_char_p), ("cache", ctypes.c_char_p),
-                ("dump", ctypes.c_char_p), ("overrides", ctypes.c_char_p), ("autotune", ctypes.c_int32),
-                ("log_level", ctypes.c_int32), ("threads", ctypes.c_int32), ("log", ctypes.c_void_p),
-                ("log_user", ctypes.c_void_p)]
-
-
-class AttentionOptions(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("has_scale", ctypes.c_int32), ("scale", ctypes.c_float),
-                ("causal", ctypes.c_int32), ("alignment", ctypes.c_int32), ("window_left", ctypes.c_int64),
-                ("window_right", ctypes.c_int64), ("softcap", ctypes.c_float), ("dropout", ctypes.c_float),
-                ("seed", ctypes.c_uint64), ("offset", ctypes.c_uint64), ("alibi_slopes", ctypes.c_void_p),
-                ("bias", ctypes.c_void_p), ("sink", ctypes.c_void_p), ("key_lengths", ctypes.c_void_p),
-                ("query_scale", ctypes.c_void_p), ("key_scale", ctypes.c_void_p), ("value_scale", ctypes.c_void_p)]
+from sectile_c import TYPES, Array, AttentionOptions, Options
 
 
 class Sectile:
@@ -112,7 +91,7 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[2, 16])
     parser.add_argument("--dims", type=int, nargs="+", default=[64, 128])
     parser.add_argument("--seqlens", type=int, nargs="+", default=[1024, 4096])
-    parser.add_argument("--dtypes", nargs="+", choices=TYPES, default=["f32", "bf16"])
+    parser.add_argument("--dtypes", nargs="+", choices=["f32", "f16", "bf16"], default=["f32", "bf16"])
     parser.add_argument("--heads", type=int, default=8)
     parser.add_argument("--schedules", nargs="+", default=[""], help="one column each; default: the library's choice")
     parser.add_argument("--processors", type=int, nargs="+",

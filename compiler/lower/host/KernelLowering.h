@@ -18,7 +18,8 @@ namespace sectile::host {
 ///
 /// In rows, element [i, j, …] is at sum(index * stride); the lane dimension has stride 1, dimensions of size 1 have
 /// stride 0. In panels, a tile of rank 2 is cut into columns of one vector each, which follow one another whole: what a
-/// loop over the other dimension reads is contiguous, so that it is prefetched and touches few pages. With vectors of 4,
+/// loop over the other dimension reads is contiguous, so that it is prefetched and touches few pages. With vectors of
+/// 4,
 ///
 ///     rows     0 1 2 3 4 5 6 7       panels   0 1 2 3 8 9 a b
 ///              8 9 a b c d e f                4 5 6 7 c d e f      strides: lanes 2, other dimension 4

@@ -4,13 +4,12 @@
 // compile time of attention and makes the code no faster.
 #include "compiler/ir/DiagnosticLog.h"
 #include "compiler/support/Diagnostic.h"
+#include "compiler/targets/CollectErrors.h"
 #include "compiler/targets/cpu/Cpu.h"
 #include "compiler/targets/cpu/X86.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
 
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -35,24 +34,6 @@ const llvm::Target &x86Backend() {
 }
 
 namespace {
-
-/// LLVM reports through its context; an error there must not end the process.
-class CollectErrors : public llvm::DiagnosticHandler {
-public:
-  explicit CollectErrors(std::string &errors) : errors(errors) {}
-  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
-    if (info.getSeverity() == llvm::DS_Error) {
-      llvm::raw_string_ostream os(errors);
-      llvm::DiagnosticPrinterRawOStream printer(os);
-      info.print(printer);
-      os << '\n';
-    }
-    return true;
-  }
-
-private:
-  std::string &errors;
-};
 
 std::unique_ptr<llvm::TargetMachine> targetMachine(const Target &target) {
   llvm::TargetOptions options;

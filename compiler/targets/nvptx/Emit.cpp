@@ -1,12 +1,11 @@
 // Code generation: MLIR's LLVM and NVVM dialects -> LLVM IR -> PTX.
 #include "compiler/ir/DiagnosticLog.h"
 #include "compiler/support/Diagnostic.h"
+#include "compiler/targets/CollectErrors.h"
 #include "compiler/targets/nvptx/Nvptx.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
 
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -39,28 +38,9 @@ const llvm::Target &nvptxBackend() {
   return *llvm::TargetRegistry::lookupTarget(llvm::Triple(tripleName), error);
 }
 
-/// LLVM reports through its context; an error there must not end the process.
-class CollectErrors : public llvm::DiagnosticHandler {
-public:
-  explicit CollectErrors(std::string &errors) : errors(errors) {}
-  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
-    if (info.getSeverity() == llvm::DS_Error) {
-      llvm::raw_string_ostream os(errors);
-      llvm::DiagnosticPrinterRawOStream printer(os);
-      info.print(printer);
-      os << '\n';
-    }
-    return true;
-  }
-
-private:
-  std::string &errors;
-};
-
 std::unique_ptr<llvm::TargetMachine> targetMachine(const Target &target) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast; // a * b + c may be one fma
-  options.MCOptions.ABIName = "shortptr";           // addresses of shared memory take one register, not two
   const std::string features = "+ptx" + std::to_string(target.nvidia.ptxVersion);
   return std::unique_ptr<llvm::TargetMachine>(
       nvptxBackend().createTargetMachine(llvm::Triple(tripleName), target.processor, features, options, std::nullopt,
