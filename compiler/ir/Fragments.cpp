@@ -35,6 +35,24 @@ BasisList quadRows(size_t row, int64_t pack) {
   return lanes;
 }
 
+/// Whether the bits of i each add bits to places[0] that it does not have, and places[i] is the sum: addresses may then
+/// be put together by XOR as by addition. In a layout with an odd number of repeats it is not so where a row of repeats
+/// ends: the next place is below, and back at the left.
+bool areMovedByBits(llvm::ArrayRef<Coordinates> places) {
+  for (size_t d = 0; d != places[0].size(); ++d) {
+    const int64_t start = places[0][d];
+    for (const Coordinates &place : places)
+      if ((start & place[d]) != start)
+        return false;
+    if (places.size() == 4) {
+      const int64_t first = places[1][d] - start, second = places[2][d] - start, both = places[3][d] - start;
+      if ((first & second) != 0 || both != (first | second))
+        return false;
+    }
+  }
+  return true;
+}
+
 } // namespace
 
 Layout mmaAccumulator(llvm::ArrayRef<int64_t> shape, WarpGrid warps) {
@@ -101,23 +119,29 @@ std::optional<MatrixAccesses> matrixAccesses(const Layout &layout, int bits, siz
   if (trans && bits != 16)
     return std::nullopt;
 
-  // 2. Four packed registers at a time if the places of their matrices are linear in two bits, else two, else one.
+  // 2. Four packed registers at a time, else two, else one: as many as one instruction can bring.
   MatrixAccesses result{trans, {}};
   const auto place = [&](int64_t matrix) { return layout.base(matrix * pack); };
   const auto isPresent = [&](int64_t matrix) { return layout.presence(matrix * pack) != Layout::Presence::none; };
   const auto difference = [](Coordinates a, const Coordinates &b) { return Coordinates{a[0] - b[0], a[1] - b[1]}; };
   const int64_t matrices = layout.registers() / pack;
+  const auto canBeOne = [&](int64_t first, int count) {
+    if (first + count > matrices)
+      return false;
+    llvm::SmallVector<Coordinates> places;
+    for (int matrix = 0; matrix != count; ++matrix) {
+      if (!isPresent(first + matrix))
+        return false;
+      places.push_back(place(first + matrix));
+    }
+    return areMovedByBits(places);
+  };
   for (int64_t first = 0; first != matrices;) {
     if (!isPresent(first)) {
       ++first;
       continue;
     }
-    int count = 1;
-    while (count < 4 && first + count < matrices && isPresent(first + count))
-      ++count;
-    if (count == 4 && difference(place(first + 3), place(first + 2)) != difference(place(first + 1), place(first)))
-      count = 2;
-    count = count == 3 ? 2 : count;
+    const int count = canBeOne(first, 4) ? 4 : canBeOne(first, 2) ? 2 : 1;
 
     // 3. Lanes 0 to 7 count the rows in memory, the next bits the matrices.
     MatrixAccess access{first * pack, count, place(first), {}};

@@ -56,7 +56,7 @@ struct MatrixAccess {
   int count;
   Coordinates base; ///< of the row of lane 0, in elements of the tensor, in warp 0
   llvm::SmallVector<Coordinates, 5>
-      laneBits; ///< what each bit of a lane adds to the row's place; warpBits() come on top
+      laneBits; ///< what each bit of a lane adds to the row's place, bits that nothing else has; warpBits() come on top
   Coordinates row(int64_t lane) const;
 };
 

@@ -170,7 +170,8 @@ int64_t loadedByte(const std::map<int64_t, int64_t> &memory, const std::vector<i
   return memory.at(addresses[static_cast<size_t>(matrix * 8 + row)] + column * 2 + byte % 2);
 }
 
-/// Whether ldmatrix fills every register that is not past the shape; how many instructions it takes.
+/// Whether ldmatrix fills every register that is not past the shape, from rows whose places may be put together by XOR;
+/// how many instructions it takes.
 int64_t checkLoads(const Layout &layout, int bits, size_t contiguous, bool trans) {
   INFO(describe(layout));
   const auto plan = matrixAccesses(layout, bits, contiguous);
@@ -185,10 +186,17 @@ int64_t checkLoads(const Layout &layout, int bits, size_t contiguous, bool trans
     for (int64_t warp = 0; warp != layout.warps(); ++warp) {
       std::vector<int64_t> addresses;
       for (int64_t lane = 0; lane != 8 * access.count; ++lane) {
-        Coordinates row = access.row(lane);
+        Coordinates row = access.row(lane), joined = access.base; // by addition, and by XOR, as swizzles are
         for (size_t i = 0; i != layout.warpBits().size(); ++i)
           for (size_t d = 0; d != 2; ++d)
             row[d] += warp >> i & 1 ? layout.warpBits()[i][d] : 0;
+        for (size_t d = 0; d != 2; ++d) {
+          for (size_t i = 0; i != access.laneBits.size(); ++i)
+            joined[d] ^= lane >> i & 1 ? access.laneBits[i][d] : 0;
+          for (size_t i = 0; i != layout.warpBits().size(); ++i)
+            joined[d] ^= warp >> i & 1 ? layout.warpBits()[i][d] : 0;
+        }
+        same &= row == joined;
         addresses.push_back(memory.address(row));
         same &= addresses.back() % 16 == 0;
       }
@@ -212,7 +220,7 @@ int64_t checkLoads(const Layout &layout, int bits, size_t contiguous, bool trans
 
 TEST_CASE("ldmatrix fills every operand") {
   for (const WarpGrid warps : {WarpGrid{1, 1}, WarpGrid{4, 1}, WarpGrid{2, 2}})
-    for (const auto &shape : {llvm::SmallVector<int64_t>{64, 64}, {64, 96}, {48, 40}, {80, 24}, {16, 8}})
+    for (const auto &shape : {llvm::SmallVector<int64_t>{64, 64}, {64, 96}, {48, 40}, {80, 24}, {32, 208}, {16, 8}})
       for (int half : {1, 2}) {
         for (int bits : {8, 16, 32}) {
           checkLoads(mmaOperandA(shape, bits, 256 / bits / half, warps), bits, 1, false);
