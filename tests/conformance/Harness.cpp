@@ -39,13 +39,10 @@ std::string deviceTargetName() {
   return valueOrThrow(nvidiaTargetName(major, minor));
 }
 
-/// "emulate:sm_80": the code for that architecture, run by tests/emulate.
-constexpr std::string_view emulated = "emulate:";
-
 Target targetUnderTest() {
+  if (const std::optional<std::string> emulated = test::emulatedTarget())
+    return valueOrThrow(resolveTarget(*emulated, /*toolkit=*/"none"));
   const std::string &name = test::targetUnderTest();
-  if (name.starts_with(emulated))
-    return valueOrThrow(resolveTarget("nvptx:" + name.substr(emulated.size()), /*toolkit=*/"none"));
   return valueOrThrow(resolveTarget(name == "cuda" ? deviceTargetName() : name));
 }
 
@@ -183,7 +180,7 @@ conformance::Program::Program(const std::function<void(Trace &)> &body, std::vec
   if (target.kind == Target::Kind::cpu)
     code = std::make_unique<HostProgram>(artifact);
 #ifdef SECTILE_EMULATOR
-  else if (test::targetUnderTest().starts_with(emulated))
+  else if (test::emulatedTarget())
     code = std::make_unique<EmulatedProgram>(artifact);
 #endif
   else

@@ -100,6 +100,14 @@ void shuffle(bool indexed, const WarpState &warp) { // mask, value, lane or bits
     warp.out[lane][0] = warp.in[indexed ? warp.in[lane][2] : lane ^ warp.in[lane][2]][1];
 }
 
+/// To 16 bits each, the lower half first.
+template <NarrowFloat format> uint32_t roundAll(const uint32_t *in, int count) {
+  uint32_t word = 0;
+  for (int i = 0; i < count; ++i)
+    word |= static_cast<uint32_t>(encode<format>(roundTo<format>(asFloat(in[i])))) << 16 * i;
+  return word;
+}
+
 template <NarrowFloat format> uint32_t encodePair(const uint32_t *in) { // the upper half first
   return encode<format>(roundTo<format>(asFloat(in[0]))) << 8 | encode<format>(roundTo<format>(asFloat(in[1])));
 }
@@ -141,34 +149,36 @@ std::optional<WarpInstruction> emulate::warpInstruction(const std::string &name)
 }
 
 std::optional<ThreadInstruction> emulate::threadInstruction(const std::string &name) {
-  if (name == "llvm.nvvm.cp.async.cg.shared.global.16")
-    return [](const uint32_t *in, uint32_t *) {
-      std::memcpy(aligned(in, "cp.async to shared memory"), aligned(in + 2, "cp.async from global memory"), 16);
+  if (name == "llvm.nvvm.cp.async.cg.shared.global.16" || name == "llvm.nvvm.cp.async.cg.shared.global.16.s") {
+    const bool isPart = name.ends_with(".s");
+    return [=](AsyncCopies &copies, const uint32_t *in, uint32_t *) {
+      copies.begin(aligned(in, "cp.async to shared memory"), aligned(in + 2, "cp.async from global memory"),
+                   isPart ? in[4] : 16);
     };
-  if (name == "llvm.nvvm.cp.async.cg.shared.global.16.s")
-    return [](const uint32_t *in, uint32_t *) {
-      char *to = aligned(in, "cp.async to shared memory");
-      std::memset(to, 0, 16);
-      std::memcpy(to, aligned(in + 2, "cp.async from global memory"), in[4]);
-    };
-  if (name == "llvm.nvvm.cp.async.commit.group" || name == "llvm.nvvm.cp.async.wait.group")
-    return [](const uint32_t *, uint32_t *) {};
+  }
+  if (name == "llvm.nvvm.cp.async.commit.group")
+    return [](AsyncCopies &copies, const uint32_t *, uint32_t *) { copies.commit(); };
+  if (name == "llvm.nvvm.cp.async.wait.group")
+    return [](AsyncCopies &copies, const uint32_t *in, uint32_t *) { copies.wait(in[0]); };
   if (name == "llvm.nvvm.ex2.approx.ftz.f32")
-    return [](const uint32_t *in, uint32_t *out) {
+    return [](AsyncCopies &, const uint32_t *in, uint32_t *out) {
       const float result = std::exp2(asFloat(in[0]));
       out[0] = std::bit_cast<uint32_t>(std::fabs(result) < 0x1p-126f ? 0.0f : result);
     };
   if (name == "llvm.nvvm.ff.to.e4m3x2.rn")
-    return [](const uint32_t *in, uint32_t *out) { out[0] = encodePair<f8e4m3>(in); };
+    return [](AsyncCopies &, const uint32_t *in, uint32_t *out) { out[0] = encodePair<f8e4m3>(in); };
   if (name == "llvm.nvvm.ff.to.e5m2x2.rn")
-    return [](const uint32_t *in, uint32_t *out) { out[0] = encodePair<f8e5m2>(in); };
+    return [](AsyncCopies &, const uint32_t *in, uint32_t *out) { out[0] = encodePair<f8e5m2>(in); };
   if (name == "llvm.nvvm.e4m3x2.to.f16x2.rn")
-    return [](const uint32_t *in, uint32_t *out) { out[0] = decodePair<f8e4m3>(in[0]); };
+    return [](AsyncCopies &, const uint32_t *in, uint32_t *out) { out[0] = decodePair<f8e4m3>(in[0]); };
   if (name == "llvm.nvvm.e5m2x2.to.f16x2.rn")
-    return [](const uint32_t *in, uint32_t *out) { out[0] = decodePair<f8e5m2>(in[0]); };
-  if (name == "round to bf16")
-    return [](const uint32_t *in, uint32_t *out) { out[0] = encode<bf16>(roundTo<bf16>(asFloat(in[0]))); };
-  if (name == "round to f16")
-    return [](const uint32_t *in, uint32_t *out) { out[0] = encode<f16>(roundTo<f16>(asFloat(in[0]))); };
+    return [](AsyncCopies &, const uint32_t *in, uint32_t *out) { out[0] = decodePair<f8e5m2>(in[0]); };
+  // What LLVM has instructions of its own for: fptrunc, of one number or a vector of two.
+  for (const int count : {1, 2}) {
+    if (name == "round " + std::to_string(count) + " to bf16")
+      return [=](AsyncCopies &, const uint32_t *in, uint32_t *out) { out[0] = roundAll<bf16>(in, count); };
+    if (name == "round " + std::to_string(count) + " to f16")
+      return [=](AsyncCopies &, const uint32_t *in, uint32_t *out) { out[0] = roundAll<f16>(in, count); };
+  }
   return std::nullopt;
 }

@@ -1,6 +1,8 @@
 // What the emulated machine's instructions do.
 #pragma once
 
+#include "tests/emulate/AsyncCopies.h"
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -21,8 +23,8 @@ using WarpInstruction = std::function<void(const WarpState &)>;
 /// By LLVM's name of the intrinsic: "llvm.nvvm.mma.m16n8k16.row.col.bf16".
 std::optional<WarpInstruction> warpInstruction(const std::string &name);
 
-/// An instruction of one thread.
-using ThreadInstruction = std::function<void(const uint32_t *in, uint32_t *out)>;
+/// An instruction of one thread; what it has to do with copies that are on their way.
+using ThreadInstruction = std::function<void(AsyncCopies &copies, const uint32_t *in, uint32_t *out)>;
 std::optional<ThreadInstruction> threadInstruction(const std::string &name);
 
 } // namespace sectile::emulate

@@ -1,5 +1,6 @@
 #include "tests/emulate/WarpEmulator.h"
 
+#include "tests/emulate/Fiber.h"
 #include "tests/emulate/Instructions.h"
 
 #include "compiler/ir/DiagnosticLog.h"
@@ -18,29 +19,33 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <ucontext.h>
+#include <numeric>
+#include <random>
 
 using namespace sectile;
 using namespace sectile::emulate;
 
 namespace {
 
-constexpr size_t stackBytes = size_t{1} << 20, sharedBytes = size_t{256} << 10;
+constexpr size_t sharedBytes = size_t{256} << 10;
 
 /// One thread of the block.
-struct Fiber {
-  ucontext_t context;
-  std::vector<char> stack;
+struct Thread {
+  enum class State { ready, atWarp, atBarrier, done };
+  Fiber fiber;
+  AsyncCopies copies;
   int index = 0;
-  bool isDone = false;
+  State state = State::ready;
 };
+using State = Thread::State;
 
-/// Threads that wait for each other.
-struct Meeting {
-  int size, arrived = 0;
-  int64_t round = 0;
+/// 32 threads, and the instruction that they meet at.
+struct Warp {
+  WarpState operands;
+  int arrived = 0;
 };
 
 } // namespace
@@ -48,36 +53,27 @@ struct Meeting {
 struct BlockProgram::Impl {
   std::unique_ptr<llvm::orc::LLJIT> jit;
   void (*entry)(const int64_t *words) = nullptr;
-  int threads = 0;
+  int threadCount = 0;
   std::vector<char> memory = std::vector<char>(sharedBytes + 1024);
   std::vector<WarpInstruction> warpInstructions;
   std::vector<ThreadInstruction> threadInstructions;
 
   // --- while it runs ---
-  std::vector<Fiber> fibers;
-  std::vector<Meeting> warpMeetings;
-  std::vector<WarpState> warpStates;
-  Meeting blockMeeting{0};
-  ucontext_t scheduler;
-  Fiber *current = nullptr;
+  std::vector<Thread> threads;
+  std::vector<Warp> warps;
+  Thread *current = nullptr;
   const int64_t *words = nullptr;
   int64_t block = 0;
   std::string failure;
 
   char *shared() { return memory.data() + (1024 - reinterpret_cast<uintptr_t>(memory.data()) % 1024); }
-  void yield() { swapcontext(&current->context, &scheduler); }
-  void meet(Meeting &meeting, const std::function<void()> &last) {
-    const int64_t round = meeting.round;
-    if (++meeting.arrived < meeting.size) {
-      while (meeting.round == round)
-        yield();
-      return;
-    }
-    last();
-    meeting.arrived = 0;
-    ++meeting.round;
+  void pause(State state) {
+    current->state = state;
+    current->fiber.pause();
   }
-  /// Runs an instruction; a failure ends the launch once all fibers have stopped.
+  void execute(int32_t id, const uint32_t *in, uint32_t *out);
+  void executeInWarp(const WarpInstruction &instruction, const uint32_t *in, uint32_t *out);
+  /// Runs an instruction; a failure ends the launch once all threads have ended.
   template <class F> void attempt(F f) {
     try {
       f();
@@ -86,93 +82,105 @@ struct BlockProgram::Impl {
         failure = error.what();
     }
   }
-  void runBlock();
+  void runBlock(std::mt19937 &random);
+  void runToBarrier(size_t warp, std::mt19937 &random);
 };
 
 // What compiled code calls. Instructions are numbered as they are met; those of the machine itself are negative.
 enum Special : int32_t { threadIndex = -1, blockIndex = -2, barrier = -3 };
 
-static void execute(BlockProgram::Impl *impl, int32_t id, const uint32_t *in, uint32_t *out);
-
 static void executeFromCode(void *impl, int32_t id, const uint32_t *in, uint32_t *out) {
-  execute(static_cast<BlockProgram::Impl *>(impl), id, in, out);
+  static_cast<BlockProgram::Impl *>(impl)->execute(id, in, out);
 }
 
-static void execute(BlockProgram::Impl *impl, int32_t id, const uint32_t *in, uint32_t *out) {
-  BlockProgram::Impl &machine = *impl;
-  const int index = machine.current->index;
+void BlockProgram::Impl::execute(int32_t id, const uint32_t *in, uint32_t *out) {
   switch (id) {
   case threadIndex:
-    out[0] = index;
+    out[0] = current->index;
     return;
   case blockIndex:
-    out[0] = static_cast<uint32_t>(machine.block);
+    out[0] = static_cast<uint32_t>(block);
     return;
   case barrier:
-    machine.meet(machine.blockMeeting, [] {});
+    pause(State::atBarrier);
     return;
   default:
     break;
   }
-  if (id % 2 == 0) {
-    machine.attempt([&] { machine.threadInstructions[id / 2](in, out); });
+  if (id % 2 == 0)
+    attempt([&] { threadInstructions[id / 2](current->copies, in, out); });
+  else
+    executeInWarp(warpInstructions[id / 2], in, out);
+}
+
+/// By the last thread that arrives, for all.
+void BlockProgram::Impl::executeInWarp(const WarpInstruction &instruction, const uint32_t *in, uint32_t *out) {
+  const int lane = current->index % warpSize, first = current->index - lane;
+  Warp &warp = warps[first / warpSize];
+  warp.operands.in[lane] = in;
+  warp.operands.out[lane] = out;
+  if (++warp.arrived < warpSize) {
+    pause(State::atWarp);
     return;
   }
-  const int warp = index / warpSize, lane = index % warpSize;
-  WarpState &state = machine.warpStates[warp];
-  state.in[lane] = in;
-  state.out[lane] = out;
-  machine.meet(machine.warpMeetings[warp], [&] { machine.attempt([&] { machine.warpInstructions[id / 2](state); }); });
+  attempt([&] { instruction(warp.operands); });
+  warp.arrived = 0;
+  for (int i = first; i < first + warpSize; ++i)
+    threads[i].state = State::ready;
+}
+
+/// Lanes one after another, from one instruction of the warp to the next, each time in another order.
+void BlockProgram::Impl::runToBarrier(size_t warp, std::mt19937 &random) {
+  for (bool any = true; any;) {
+    any = false;
+    const size_t order = random() % warpSize;
+    for (size_t i = 0; i < warpSize; ++i) {
+      Thread &thread = threads[warp * warpSize + (i ^ order)];
+      if (thread.state != State::ready)
+        continue;
+      any = true;
+      current = &thread;
+      thread.fiber.resume();
+    }
+  }
+  if (warps[warp].arrived > 0)
+    throw InternalError("threads of a warp wait at an instruction for others that wait at a barrier or have ended");
+}
+
+void BlockProgram::Impl::runBlock(std::mt19937 &random) {
+  std::memset(memory.data(), 0xff, memory.size()); // what nobody wrote is NaN
+  warps.assign(threads.size() / warpSize, {});
+  for (Thread &thread : threads) {
+    thread.state = State::ready;
+    thread.copies = {};
+    thread.fiber.start([this, &thread] {
+      entry(words);
+      thread.state = State::done;
+    });
+  }
+  std::vector<size_t> order(warps.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (size_t done = 0; done < threads.size();) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (size_t warp : order)
+      runToBarrier(warp, random);
+    done = std::ranges::count(threads, State::done, &Thread::state);
+    if (done != 0 && done != threads.size())
+      throw InternalError("threads end while others wait at a barrier");
+    if (done == 0)
+      for (Thread &thread : threads)
+        thread.state = State::ready;
+  }
+  if (!failure.empty())
+    throw InternalError(std::exchange(failure, ""));
 }
 
 /// Returns the bits where a bf16 is returned: in the low half of a vector register.
 static float truncateToBf16(float x) {
   uint32_t bits = 0;
-  (*threadInstruction("round to bf16"))(reinterpret_cast<const uint32_t *>(&x), &bits);
+  AsyncCopies none;
+  (*threadInstruction("round 1 to bf16"))(none, reinterpret_cast<const uint32_t *>(&x), &bits);
   return std::bit_cast<float>(bits);
-}
-
-static void startFiber(unsigned low, unsigned high) {
-  auto *impl = reinterpret_cast<BlockProgram::Impl *>(static_cast<uintptr_t>(low) | static_cast<uintptr_t>(high) << 32);
-  Fiber *self = impl->current;
-  impl->entry(impl->words);
-  self->isDone = true;
-  swapcontext(&self->context, &impl->scheduler);
-}
-
-void BlockProgram::Impl::runBlock() {
-  std::memset(memory.data(), 0xff, memory.size()); // what nobody wrote is NaN
-  blockMeeting = {threads};
-  warpMeetings.assign(threads / warpSize, {warpSize});
-  warpStates.resize(threads / warpSize);
-  fibers.resize(threads);
-  const auto self = reinterpret_cast<uintptr_t>(this);
-  for (int i = 0; i < threads; ++i) {
-    Fiber &fiber = fibers[i];
-    fiber.index = i;
-    fiber.isDone = false;
-    fiber.stack.resize(stackBytes);
-    getcontext(&fiber.context);
-    fiber.context.uc_stack = {fiber.stack.data(), 0, fiber.stack.size()};
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, reinterpret_cast<void (*)()>(startFiber), 2, static_cast<unsigned>(self),
-                static_cast<unsigned>(self >> 32));
-  }
-  for (int running = threads; running > 0;) {
-    int done = 0;
-    for (Fiber &fiber : fibers)
-      if (!fiber.isDone) {
-        current = &fiber;
-        swapcontext(&scheduler, &fiber.context);
-        done += fiber.isDone;
-      }
-    running -= done;
-    const bool isStuck = done > 0 && running > 0 && blockMeeting.arrived > 0;
-    if (isStuck)
-      throw InternalError("threads end while others wait at a barrier");
-  }
-  if (!failure.empty())
-    throw InternalError(std::exchange(failure, ""));
 }
 
 //===-- from LLVM IR to code of the host ------------------------------------------------------------------------===//
@@ -229,6 +237,7 @@ BlockProgram::BlockProgram(const std::string &llvmStage) : impl(std::make_unique
   host->getFeatures().AddFeature("avx512bf16", false);
   host->getFeatures().AddFeature("avxneconvert", false);
   host->getFeatures().AddFeature("amx-bf16", false);
+  host->setCodeGenOptLevel(llvm::CodeGenOptLevel::None); // most of the time would go to that
   auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*host)).create();
   check(jit.takeError());
   impl->jit = std::move(*jit);
@@ -245,7 +254,7 @@ BlockProgram::BlockProgram(const std::string &llvmStage) : impl(std::make_unique
   kernel->removeFnAttrs(llvm::AttributeMask().addAttribute("nvvm.reqntid"));
   module->walk([&](mlir::Operation *op) {
     if (auto count = op->getAttrOfType<mlir::IntegerAttr>("sectile.threads"))
-      impl->threads = static_cast<int>(count.getInt());
+      impl->threadCount = static_cast<int>(count.getInt());
   });
 
   // 2. Shared memory.
@@ -269,7 +278,9 @@ BlockProgram::BlockProgram(const std::string &llvmStage) : impl(std::make_unique
       name = call->getCalledFunction()->getName().str();
       operands.assign(call->arg_begin(), call->arg_end());
     } else if (auto *cast = llvm::dyn_cast<llvm::FPTruncInst>(&instruction)) {
-      name = cast->getType()->isBFloatTy() ? "round to bf16" : "round to f16";
+      auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(cast->getType());
+      name = "round " + std::to_string(vector ? vector->getNumElements() : 1) + " to " +
+             (cast->getType()->getScalarType()->isBFloatTy() ? "bf16" : "f16");
       operands = {cast->getOperand(0)};
     }
     const bool isMachine =
@@ -309,6 +320,11 @@ BlockProgram::BlockProgram(const std::string &llvmStage) : impl(std::make_unique
 
 void BlockProgram::launch(int64_t blocks, const std::vector<int64_t> &words) const {
   impl->words = words.data();
+  impl->threads = std::vector<Thread>(impl->threadCount);
+  for (int i = 0; i < impl->threadCount; ++i)
+    impl->threads[i].index = i;
+  std::mt19937 random(1); // a failure can be repeated
   for (impl->block = 0; impl->block < blocks; ++impl->block)
-    impl->runBlock();
+    impl->runBlock(random);
+  impl->threads.clear();
 }

@@ -2,8 +2,10 @@
 // instructions for (mma.sync, ldmatrix, shfl, cp.async, barriers …) is done by functions below, written from the PTX
 // manual and not from our own headers. Threads meet at the instructions of a warp as they do on the machine.
 //
-// It shows that code computes the right thing, on machines without a GPU; not that it is fast, nor that barriers are
-// where they must be: between two of them threads run one after another, and asynchronous copies are complete at once.
+// It shows that code computes the right thing, on machines without a GPU; not that it is fast. A barrier or a wait that
+// is missing shows as a wrong result, more often than on the machine: between two barriers warps run one after another,
+// in an order that changes each time, and so do lanes between two instructions of the warp; asynchronous copies arrive
+// when they are waited for and not before. All of it is the same in every run.
 #pragma once
 
 #include <cstdint>
