@@ -89,7 +89,7 @@ TEST_CASE("rows that lie more than 2^31 elements apart") {
       for (int64_t i = 0; i < rows; ++i)
         space.write(rowOf(far, i), rowOf(original, i), rowBytes);
 
-      attentionForward(session(), stream(), views[0], views[1], views[2], views[3], {});
+      attend(session(), views[0], views[1], views[2], views[3], {});
       memory.fetch();
       for (int64_t i = 0; i < rows; ++i) {
         const auto got = which == 3 ? space.read(rowOf(far, i), rowBytes)

@@ -1,6 +1,9 @@
 #include "tests/attention/Trial.h"
 
 #include "kernels/reference/Numbers.h"
+#ifdef SECTILE_EMULATOR
+#include "tests/attention/Emulated.h"
+#endif
 #include "tests/support/TargetMemory.h"
 #include "tests/support/TargetUnderTest.h"
 
@@ -13,7 +16,9 @@ namespace sectile::test {
 Session &session() {
   static Session session([] {
     Options options = Options::fromEnvironment();
-    options.target = targetUnderTest();
+    options.target = emulatedTarget().value_or(targetUnderTest());
+    if (emulatedTarget())
+      options.toolkit = "none"; // its code is not assembled
     return options;
   }());
   return session;
@@ -21,7 +26,18 @@ Session &session() {
 
 Stream stream() { return isCudaTarget(targetUnderTest()) ? Stream::cuda(nullptr) : Stream::host(); }
 
-bool reduced() { return session().target().starts_with("interpret"); }
+bool reduced() { return targetUnderTest().starts_with("interpret") || emulatedTarget(); }
+
+void attend(Session &session, const ArrayView &q, const ArrayView &k, const ArrayView &v, const ArrayView &out,
+            const std::optional<ArrayView> &lse, const AttentionOptions &options, const Schedule &schedule) {
+#ifdef SECTILE_EMULATOR
+  if (emulatedTarget()) {
+    emulateAttention(session, q, k, v, out, lse, options, schedule);
+    return;
+  }
+#endif
+  attentionForward(session, stream(), q, k, v, out, lse, options, schedule);
+}
 
 void runAttention(Session &session, const ArrayView &q, const ArrayView &k, const ArrayView &v, const ArrayView &out,
                   const std::optional<ArrayView> &lse, const AttentionOptions &options, const Schedule &schedule) {
@@ -42,7 +58,7 @@ void runAttention(Session &session, const ArrayView &q, const ArrayView &k, cons
     if (*operand)
       *operand = resident(**operand);
   const std::optional<ArrayView> movedLse = lse ? std::optional(resident(*lse)) : std::nullopt;
-  attentionForward(session, stream(), resident(q), resident(k), resident(v), resident(out), movedLse, moved, schedule);
+  attend(session, resident(q), resident(k), resident(v), resident(out), movedLse, moved, schedule);
   memory.fetch();
 }
 

@@ -15,6 +15,10 @@ Stream stream();
 /// Whether the target is slow, so that tests run a part of their cases.
 bool reduced();
 
+/// attentionForward() on the target under test, with arrays that it can read.
+void attend(Session &session, const ArrayView &q, const ArrayView &k, const ArrayView &v, const ArrayView &out,
+            const std::optional<ArrayView> &lse, const AttentionOptions &options = {}, const Schedule &schedule = {});
+
 /// Runs a call whose arrays, those among the options too, are in host memory with guard bytes around (Tensor.h): on a
 /// device it runs on copies of them. Returns when the results are in the host arrays.
 void runAttention(Session &session, const ArrayView &q, const ArrayView &k, const ArrayView &v, const ArrayView &out,
