@@ -1,5 +1,7 @@
 // Every option changes the result, the functions of a user among them; a schedule does not.
 #include "tests/attention/Trial.h"
+#include "tests/support/TargetMemory.h"
+#include "tests/support/TargetUnderTest.h"
 
 #include <catch2/catch.hpp>
 
@@ -105,6 +107,24 @@ TEST_CASE("a schedule changes nothing beyond rounding") {
     if (reduced())
       break;
   }
+}
+
+TEST_CASE("nor do the warps and stages of a GPU") {
+  const std::string &target = targetUnderTest();
+  if (!isCudaTarget(target) && !emulatedTarget())
+    return;
+  for (const int32_t stages : {1, 2, 3})
+    for (const int32_t warps : {1, 4, 8}) {
+      if (stages == 3 && target.ends_with("sm_75")) // refused there
+        continue;
+      Trial trial({.type = Type::f16, .seqlenQ = 50, .seqlenK = 150, .headDimV = 48});
+      trial.options.causal = true;
+      trial.schedule.blockM = trial.schedule.blockN = 32;
+      trial.schedule.stages = stages;
+      trial.schedule.warps = warps;
+      INFO(toString(trial.schedule));
+      trial.check();
+    }
 }
 
 TEST_CASE("one executable serves all lengths of a bucket, scales and windows") {
