@@ -50,7 +50,7 @@ def run(name):
         code, output = "timeout", output + f"\nstopped after {options.timeout} s"
     if code == 0 and "No test cases matched" in output:
         code = "not found"
-    if options.wrap and code == 0 and re.search(r"ERROR SUMMARY: [1-9]|hazard", output):
+    if options.wrap and code == 0 and re.search(r"SUMMARY: [1-9]", output):
         code = "finding"
     return name, code, output, time.monotonic() - begin
 
@@ -62,24 +62,29 @@ def messages(output):
     return lines[-options.lines:] if len(lines) > 3 * options.lines else lines[:options.lines]
 
 
+def show(result, lines):
+    name, code, output, seconds = result
+    print(f"FAILED ({code}, {seconds:.0f} s): {name}", flush=True)
+    for line in messages(output) if lines else []:
+        print("    " + line[:200], flush=True)
+
+
 def main():
     names = cases()
-    begin, results = time.monotonic(), []
+    begin, results, failed = time.monotonic(), [], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for result in pool.map(run, names):
+        for done in concurrent.futures.as_completed([pool.submit(run, name) for name in names]):
+            result = done.result()
             if result[1] == 77:
-                print(result[2].strip())
-                sys.exit(77)
+                print(result[2].strip(), flush=True)
+                os._exit(77)
             results.append(result)
-    failed = [r for r in results if r[1] != 0]
-    for name, code, output, seconds in failed[:options.show]:
-        print(f"FAILED ({code}, {seconds:.0f} s): {name}")
-        print("\n".join("    " + line[:200] for line in messages(output)))
-    for name, code, _, _ in failed[options.show:]:
-        print(f"FAILED ({code}): {name}")
+            if result[1] != 0:
+                failed += 1
+                show(result, lines=failed <= options.show)
     slowest = sorted(results, key=lambda r: -r[3])[:5]
     print("slowest: " + "; ".join(f"{r[3]:.0f} s {r[0]}" for r in slowest))
-    print(f"{options.target}: {len(results) - len(failed)} of {len(results)} cases passed in "
+    print(f"{options.target}: {len(results) - failed} of {len(results)} cases passed in "
           f"{time.monotonic() - begin:.0f} s")
     sys.exit(1 if failed else 0)
 

@@ -181,6 +181,7 @@ TEST_CASE("a graph holds launches; what is not compiled is refused, and the capt
   Session session(Bench::options(targetUnderTest()));
   const Graphs graphs;
   const cuda::Driver &driver = bench.devices->driver();
+  const cuda::CurrentContext current(driver, bench.device.context()); // which graphs are made in
   const auto check = [&](cuda::Status status, const auto &called) { driver.check(status, called, "graph"); };
   // 1. Capture: a refusal, then the launch.
   void *graph = nullptr, *executable = nullptr;
