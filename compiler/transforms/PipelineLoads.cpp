@@ -14,12 +14,24 @@
 // so many were begun after the one it waits for. Groups are begun even where the copy's condition is false: the count
 // stays.
 //
-// With one stage there is no ring, and a copy runs one iteration ahead from where its buffer was used last:
+// With one stage there is no ring. The buffers take turns: while one is used, the one before it in the iteration is
+// filled again, behind the barrier at which its last readers have met.
 //
-//     copy k[0] -> K, commit; copy v[0] -> V, commit
+//     copy k[0] -> K, commit
 //     for i
-//       wait 1, barrier; use K; barrier; copy k[i + 1] -> K if i + 1 < end, commit
-//       wait 1, barrier; use V; barrier; copy v[i + 1] -> V if i + 1 < end, commit
+//       wait 0, barrier                          k[i] is there; nobody reads V
+//       copy v[i] -> V, commit
+//       use K
+//       wait 0, barrier                          v[i] is there; nobody reads K
+//       copy k[i + 1] -> K if i + 1 < end, commit
+//       use V
+//
+// Of n copies, n - 1 are under way at a wait, which leaves n - 2 of them. A buffer that is alone, or still in use at
+// the next one's wait, is filled behind a barrier of its own:
+//
+//     copy k[0] -> K, commit
+//     for i
+//       wait 0, barrier; use K; barrier; copy k[i + 1] -> K if i + 1 < end, commit
 #include "compiler/ir/Block.h"
 #include "compiler/transforms/Barriers.h"
 #include "compiler/transforms/LoopIndexing.h"
@@ -86,7 +98,7 @@ class Pipeline {
 public:
   Pipeline(scf::ForOp loop, SmallVector<Ahead> copies, int64_t stages)
       : loop(loop), copies(std::move(copies)), stages(stages), lead(std::max<int64_t>(stages - 1, 1)),
-        rewriter(loop.getContext()) {}
+        turns(takesTurns()), rewriter(loop.getContext()) {}
 
   void run();
 
@@ -101,7 +113,13 @@ private:
   template <class Op> Value make(Value a, Value b) { return Op::create(rewriter, loop.getLoc(), a, b); }
   /// slot is `at` ? `wrapped` : slot + `step`
   Value turn(Value slot, int64_t at, int64_t wrapped, int64_t step);
-  void copyAt(Ahead &ahead, Value iteration, Value slot); ///< a null slot: no ring
+  /// Begins the copy of an iteration, as a group. A null slot: no ring; a null condition: always.
+  void copyAt(Ahead &ahead, Value iteration, Value slot, Value condition);
+  Value exists(Value iteration);
+  bool takesTurns();
+  /// How many groups are under way at the loop's beginning, and at each wait with the one it is for.
+  int64_t groupsAhead() const { return static_cast<int64_t>(copies.size()) * lead - (turns ? 1 : 0); }
+  void insertCopy(size_t which, Value slot);
   Value stageOf(Ahead &ahead, Value slot);
   void setPrologueInsertionPoint();
   void prologue();
@@ -109,6 +127,7 @@ private:
   scf::ForOp loop;
   SmallVector<Ahead> copies; ///< in the order of their waits
   int64_t stages, lead;      ///< iterations that copies run ahead
+  bool turns;                ///< a single stage, whose last copy is of the same iteration
   IRRewriter rewriter;
   DenseMap<Value, Value> rings; ///< of buffers
 };
@@ -119,14 +138,23 @@ Value Pipeline::turn(Value slot, int64_t at, int64_t wrapped, int64_t step) {
   return arith::SelectOp::create(rewriter, loop.getLoc(), isLast, slotNumber(wrapped), next);
 }
 
-/// Begins the copy of an iteration, as a group; nothing is copied past the loop's end.
-void Pipeline::copyAt(Ahead &ahead, Value iteration, Value slot) {
+void Pipeline::copyAt(Ahead &ahead, Value iteration, Value slot, Value condition) {
   CopyAsyncOp copy = ahead.copy;
   SmallVector<Value> indices = sectile::indicesAt(rewriter, copy.getIndices(), loop, ahead.indexing, iteration);
-  Value exists =
-      arith::CmpIOp::create(rewriter, loop.getLoc(), arith::CmpIPredicate::slt, iteration, loop.getUpperBound());
-  CopyAsyncOp::create(rewriter, copy.getLoc(), copy.getView(), indices, stageOf(ahead, slot), exists);
+  CopyAsyncOp::create(rewriter, copy.getLoc(), copy.getView(), indices, stageOf(ahead, slot), condition);
   CommitOp::create(rewriter, copy.getLoc());
+}
+
+/// Nothing is copied past the loop's end.
+Value Pipeline::exists(Value iteration) {
+  return arith::CmpIOp::create(rewriter, loop.getLoc(), arith::CmpIPredicate::slt, iteration, loop.getUpperBound());
+}
+
+/// Whether every buffer is free again at the next one's wait.
+bool Pipeline::takesTurns() {
+  auto isFree = [](const Ahead &ahead, const Ahead &next) { return ahead.last->isBeforeInBlock(next.wait); };
+  return stages == 1 && copies.size() > 1 &&
+         std::equal(copies.begin(), copies.end() - 1, copies.begin() + 1, copies.end(), isFree);
 }
 
 Value Pipeline::stageOf(Ahead &ahead, Value slot) {
@@ -154,7 +182,7 @@ void Pipeline::setPrologueInsertionPoint() {
   for (Value value : needed)
     if (!loop.getRegion().isAncestor(value.getParentRegion()) && !dominance.properlyDominates(value, wait))
       return;
-  wait.setPending(wait.getPending() + static_cast<uint32_t>(static_cast<int64_t>(copies.size()) * lead));
+  wait.setPending(wait.getPending() + static_cast<uint32_t>(groupsAhead()));
   rewriter.setInsertionPoint(wait);
 }
 
@@ -164,9 +192,29 @@ void Pipeline::prologue() {
     BarrierOp::create(rewriter, loop.getLoc());
   for (int64_t s = 0; s < lead; ++s) {
     Value iteration = make<arith::AddIOp>(loop.getLowerBound(), make<arith::MulIOp>(loop.getStep(), constant(s)));
-    for (Ahead &ahead : copies)
-      copyAt(ahead, iteration, stages > 1 ? slotNumber(s) : Value());
+    for (Ahead &ahead : MutableArrayRef(copies).drop_back(turns ? 1 : 0))
+      copyAt(ahead, iteration, stages > 1 ? slotNumber(s) : Value(), exists(iteration));
   }
+}
+
+/// In a ring once this iteration's copy is there, else once it was used.
+void Pipeline::insertCopy(size_t which, Value slot) {
+  Ahead &ahead = copies[which];
+  if (turns && which + 1 == copies.size()) {
+    rewriter.setInsertionPointAfter(copies.front().barrier);
+    copyAt(ahead, loop.getInductionVar(), {}, {});
+    return;
+  }
+  if (slot) {
+    rewriter.setInsertionPointAfter(ahead.barrier);
+  } else if (turns) {
+    rewriter.setInsertionPointAfter(copies[which + 1].barrier);
+  } else {
+    rewriter.setInsertionPointAfter(ahead.last);
+    BarrierOp::create(rewriter, ahead.copy.getLoc());
+  }
+  Value later = make<arith::AddIOp>(loop.getInductionVar(), make<arith::MulIOp>(loop.getStep(), constant(lead)));
+  copyAt(ahead, later, slot ? turn(slot, 0, stages - 1, -1) : Value(), exists(later));
 }
 
 void Pipeline::run() {
@@ -194,26 +242,19 @@ void Pipeline::run() {
         }));
     slot = loop.getRegionIterArgs().back();
   }
-  // 4. In the loop: the copy of a later iteration, in a ring once this one's is there, else once it was used.
+  // 4. In the loop: the copy of a later iteration, in place of this one's.
+  for (size_t i = 0; i < copies.size(); ++i)
+    insertCopy(i, slot);
   for (Ahead &ahead : copies) {
-    ahead.wait.setPending(static_cast<uint32_t>(static_cast<int64_t>(copies.size()) * lead - 1));
+    ahead.wait.setPending(static_cast<uint32_t>(groupsAhead() - 1));
+    auto alloc = ahead.copy.getBuffer().getDefiningOp<AllocOp>();
     if (slot) {
-      rewriter.setInsertionPointAfter(ahead.barrier);
-    } else {
-      rewriter.setInsertionPointAfter(ahead.last);
-      BarrierOp::create(rewriter, ahead.copy.getLoc());
-    }
-    Value later = make<arith::AddIOp>(loop.getInductionVar(), make<arith::MulIOp>(loop.getStep(), constant(lead)));
-    copyAt(ahead, later, slot ? turn(slot, 0, stages - 1, -1) : Value());
-    if (slot) {
-      auto alloc = ahead.copy.getBuffer().getDefiningOp<AllocOp>();
       rewriter.setInsertionPointToStart(loop.getBody());
       Value stage = stageOf(ahead, slot);
       for (Operation *reader : ahead.readers)
         reader->replaceUsesOfWith(alloc, stage);
     }
     rewriter.eraseOp(ahead.commit);
-    auto alloc = ahead.copy.getBuffer().getDefiningOp<AllocOp>();
     rewriter.eraseOp(ahead.copy);
     if (slot)
       rewriter.eraseOp(alloc);

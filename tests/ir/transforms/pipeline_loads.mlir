@@ -43,27 +43,28 @@
 // CHECK-NEXT: block.dot
 // CHECK: arith.cmpi eq, %[[SLOT]], %c2_i32
 // CHECK: scf.yield
-// One stage: the same buffer is filled again once its product is done, while the other product runs.
+// One stage: while one product runs, the other one's buffer is filled again. One barrier each.
 // ONE-LABEL: block.kernel @attention
 // ONE-DAG: %[[V:.*]] = block.alloc : <64x64xbf16
 // ONE-DAG: %[[K:.*]] = block.alloc : <64x64xbf16
 // ONE: scf.for %[[J:.*]] = %c0_i32 to %[[N:.*]] step
-// ONE: block.wait pending 1
+// ONE: block.wait pending 0
 // ONE-NEXT: block.barrier
+// ONE-NEXT: %[[ROW:.*]] = arith.muli %[[J]],
+// ONE-NEXT: block.copy_async %{{.*}}[%[[ROW]], %c0_i32] -> %[[V]] :
+// ONE-NEXT: block.commit
 // ONE: block.read %[[K]] transposed
 // ONE-NEXT: block.dot
+// ONE: block.wait pending 0
 // ONE-NEXT: block.barrier
 // ONE: %[[NEXT:.*]] = arith.addi %[[J]],
 // ONE: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %[[N]]
 // ONE: block.copy_async %{{.*}} -> %[[K]] if %[[MORE]]
 // ONE-NEXT: block.commit
-// ONE: block.wait pending 1
-// ONE-NEXT: block.barrier
 // ONE: block.read %[[V]] :
 // ONE-NEXT: block.dot
-// ONE-NEXT: block.barrier
-// ONE: block.copy_async %{{.*}} -> %[[V]] if
-// ONE-NEXT: block.commit
+// ONE-NOT: block.barrier
+// ONE: scf.yield
 // ONE-NOT: block.stage
 tile.kernel @attention(%q: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16},
                        %k: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16},
@@ -120,6 +121,18 @@ tile.kernel @chased(%x: !tile.view<2xf16> {tile.access = "input", tile.unit_stri
 // CHECK: block.copy_async {{.*}} if
 // CHECK: scf.for
 // CHECK: block.wait pending 1
+// One stage and one buffer: filled again behind a barrier of its own.
+// ONE-LABEL: block.kernel @nested
+// ONE: block.copy_async {{.*}} if
+// ONE: scf.for
+// ONE: block.wait pending 0
+// ONE-NEXT: block.barrier
+// ONE-NEXT: %[[X:.*]] = block.read
+// ONE-NEXT: block.dot mma %{{.*}}, %[[X]]
+// ONE-NEXT: block.barrier
+// ONE: block.copy_async {{.*}} if
+// ONE-NEXT: block.commit
+// ONE-NEXT: scf.yield
 tile.kernel @nested(%x: !tile.view<2xf16> {tile.access = "input", tile.unit_stride, tile.aligned16},
                     %o: !tile.view<2xf32>, %n: i32) {
   %c0 = arith.constant 0 : i32
