@@ -16,6 +16,8 @@ static bool isAligned16(const ArrayView &view) {
   bool aligned = view.type <= Type::i1 && reinterpret_cast<uintptr_t>(view.data) % 16 == 0;
   for (int d = 0; aligned && d < view.rank - 1; ++d)
     aligned = view.sizes[d] <= 1 || view.strides[d] % 16 * typeBytes(view.type) % 16 == 0;
+  if (aligned && view.rank > 0)
+    aligned = view.sizes[view.rank - 1] % 16 * typeBytes(view.type) % 16 == 0;
   return aligned;
 }
 

@@ -28,7 +28,9 @@ struct Parameter {
 /// What a launch guarantees about one argument, and code generation may rely on.
 struct ArgumentFacts {
   bool unitStride = false; ///< the last dimension has stride 1 (or size <= 1)
-  bool aligned16 = false;  ///< address and all strides but the last (of sizes > 1) are multiples of 16 bytes
+  /// The address, all strides but the last (of sizes > 1) and the size of the last dimension are multiples of 16 bytes:
+  /// where the last stride is 1, the array consists of whole chunks.
+  bool aligned16 = false;
   bool operator==(const ArgumentFacts &) const = default;
 };
 

@@ -14,8 +14,9 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, O
   let description = [{
     Arguments are views and f32/i32 scalars; there are no results. Argument attributes: `tile.name` (string, unique),
     `tile.access` ("input", "output", "inout" for views, "scalar" for scalars); facts that a launch guarantees:
-    `tile.unit_stride` (the last dimension's stride is 1, or its size at most 1), `tile.aligned16` (the address and all
-    strides but the last are multiples of 16 bytes, strides of dimensions with size at most 1 aside).
+    `tile.unit_stride` (the last dimension's stride is 1, or its size at most 1), `tile.aligned16` (the address, all
+    strides but the last and the size of the last dimension are multiples of 16 bytes, strides of dimensions with size
+    at most 1 aside).
 
     Example:
     ```mlir

@@ -213,6 +213,7 @@ std::vector<ArgumentFacts> conformance::factsOf(const std::vector<Argument> &arg
       fact.aligned16 = reinterpret_cast<uintptr_t>(view->data) % 16 == 0; // so it will be in a device's memory
       for (int d = 0; d < view->rank - 1; ++d)
         fact.aligned16 &= view->sizes[d] <= 1 || view->strides[d] * typeBytes(view->type) % 16 == 0;
+      fact.aligned16 &= view->sizes[view->rank - 1] * typeBytes(view->type) % 16 == 0;
     }
   }
   return facts;

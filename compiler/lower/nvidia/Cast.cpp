@@ -78,8 +78,13 @@ KernelLowering::Values KernelLowering::narrowAll(ValueRange wide, Type element) 
     return Values(wide);
   Values held;
   if (!isFloat8(element)) {
-    for (Value x : wide)
-      held.push_back(code.narrowFloat(x, element));
+    // Two at a time where the machine has that: neighbours, which share a word wherever they go.
+    for (size_t i = 0; i < wide.size(); i += 2)
+      if (options.hasBf16() && i + 1 < wide.size())
+        llvm::append_range(held, code.narrowPair(wide[i], wide[i + 1], element));
+      else
+        for (Value x : wide.slice(i, std::min<size_t>(2, wide.size() - i)))
+          held.push_back(code.narrowFloat(x, element));
     return held;
   }
   if (!options.hasFp8()) { // expanded by sectile-expand-conversions, saturating

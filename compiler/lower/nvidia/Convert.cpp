@@ -5,12 +5,32 @@ using namespace mlir;
 using namespace sectile::nvidia;
 using namespace sectile::ir;
 
+/// The layout of words of 32 bits, when neighbours along the last dimension share registers in whole words.
+static std::optional<Layout> layoutOfWords(const Layout &layout, int64_t elements) {
+  const size_t last = layout.rank() - 1;
+  if (layout.vectorWidth() < elements || layout.atomSize(last) < elements || layout.shape()[last] % elements != 0)
+    return {};
+  auto inWords = [&](Layout::Bases bases) {
+    return llvm::map_to_vector(bases, [&](Coordinates basis) {
+      basis[last] /= elements;
+      return basis;
+    });
+  };
+  SmallVector<int64_t> shape(layout.shape());
+  shape[last] /= elements;
+  const auto within = static_cast<size_t>(llvm::Log2_64(static_cast<uint64_t>(elements)));
+  return Layout(inWords(layout.registerBits().drop_front(within)), inWords(layout.laneBits()),
+                inWords(layout.warpBits()), shape);
+}
+
 LogicalResult KernelLowering::lower(ConvertOp op) {
   const Layout &from = layoutOf(op.getSource()), &to = layoutOf(op.getResult());
   const Values source = registers.lookup(op.getSource());
   Conversion way = conversion(from, to);
   if (way.kind != Conversion::Kind::shared) {
-    registers[op.getResult()] = way.kind == Conversion::Kind::none ? source : shuffled(way, source);
+    registers[op.getResult()] = way.kind == Conversion::Kind::none      ? source
+                                : way.kind == Conversion::Kind::shuffle ? acrossLanes(from, to, way, source)
+                                                                        : shuffled(way, source);
     return success();
   }
   Value scratch = scratchOf(op);
@@ -20,9 +40,29 @@ LogicalResult KernelLowering::lower(ConvertOp op) {
   return success();
 }
 
+/// Elements of 8 and 16 bits go several at a time where both layouts keep them together.
+KernelLowering::Values KernelLowering::acrossLanes(const Layout &from, const Layout &to, const Conversion &way,
+                                                   const Values &values) {
+  Type held = values.front().getType();
+  const int64_t elements = held.isInteger(1) ? 1 : 32 / held.getIntOrFloatBitWidth();
+  if (elements == 1)
+    return shuffled(way, values);
+  std::optional<Layout> fromWords = layoutOfWords(from, elements), toWords = layoutOfWords(to, elements);
+  if (!fromWords || !toWords)
+    return shuffled(way, values);
+  Values words, result;
+  for (size_t i = 0; i < values.size(); i += elements)
+    words.push_back(code.pack(ArrayRef<Value>(values).slice(i, elements), code.i32Type()));
+  for (Value word : shuffled(conversion(*fromWords, *toWords), words))
+    llvm::append_range(result, code.unpack(word, held));
+  return result;
+}
+
 /// Within warps. Every register of the result comes from one lane, though its number there may depend on the lane that
-/// receives it: then several are fetched, and each lane takes its own.
+/// receives it: then the registers are exchanged, or several are fetched, and each lane takes its own.
 KernelLowering::Values KernelLowering::shuffled(const Conversion &way, const Values &values) {
+  if (way.exchange)
+    return exchanged(way, values);
   std::map<std::pair<int64_t, int64_t>, Value> fetched; // by register and source lane of lane 0
   const SmallVector<int64_t> laneBases(way.laneBits.begin(), way.laneBits.end());
   const bool stays = laneBases == SmallVector<int64_t>{1, 2, 4, 8, 16};
@@ -53,6 +93,39 @@ KernelLowering::Values KernelLowering::shuffled(const Conversion &way, const Val
     result.push_back(value);
   }
   return result;
+}
+
+/// One shuffle a register: LayoutConversion.h has an example.
+KernelLowering::Values KernelLowering::exchanged(const Conversion &way, const Values &values) {
+  const Conversion::Exchange &exchange = *way.exchange;
+  Values held = llvm::map_to_vector(exchange.start, [&](int64_t reg) { return values[std::max<int64_t>(reg, 0)]; });
+  auto swap = [&](ArrayRef<Conversion::Exchange::Swap> swaps) {
+    for (const auto &[bit, pairs] : swaps) {
+      Value isSet = code.truncate(code.make<arith::ShRUIOp>(lane, code.i32(static_cast<int32_t>(bit))), code.i1Type());
+      for (const auto &[a, b] : pairs) {
+        Value first = code.select(isSet, held[b], held[a]);
+        held[b] = code.select(isSet, held[a], held[b]);
+        held[a] = first;
+      }
+    }
+  };
+
+  swap(exchange.before);
+  const SmallVector<int64_t> laneBases(exchange.laneBits.begin(), exchange.laneBits.end());
+  const bool stays = laneBases == SmallVector<int64_t>{1, 2, 4, 8, 16};
+  std::map<int64_t, Value> sourceLanes;
+  for (auto [value, move] : llvm::zip(held, way.moves)) {
+    if (stays && move.lane == 0)
+      continue;
+    Value &source = sourceLanes[move.lane];
+    if (!source) {
+      Value part = gather(laneBases, {});
+      source = part ? code.bitXor(part, move.lane) : code.i32(static_cast<int32_t>(move.lane));
+    }
+    value = code.shuffle(value, source);
+  }
+  swap(exchange.after);
+  return held;
 }
 
 /// Where an element is in a copy of the tensor in row-major order.

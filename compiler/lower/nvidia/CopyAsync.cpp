@@ -38,7 +38,8 @@ Value KernelLowering::isWholeTile(const Window &window, ArrayRef<int64_t> shape)
   return all;
 }
 
-/// `guarded`: chunks may be outside of the view, or across its end; what is outside becomes 0.
+/// `guarded`: chunks may be outside of the view, and become 0. None is across its end, since tile.aligned16 says that
+/// it consists of whole chunks.
 void KernelLowering::copyChunks(const Window &window, const Layout &layout, const SharedBuffer &buffer, bool guarded) {
   const int64_t chunk = chunkBytes / window.bytes;
   // An address is found from the one before it: then only a few multiples of the strides take registers, not one a
@@ -55,17 +56,17 @@ void KernelLowering::copyChunks(const Window &window, const Layout &layout, cons
     from = addressBeside(window, from, distance);
     auto copy = [&] {
       Value to = addressIn(buffer, layout.laneBits(), layout.warpBits(), base, /*transposed=*/false);
+      Value isInside = guarded ? insideView(window, layout, base) : Value();
       if (!options.hasCpAsync()) {
-        copyThroughRegisters(window, layout, base, from, to, guarded);
+        copyThroughRegisters(from, to, isInside);
         return;
       }
       if (!guarded) {
         code.intrinsic("llvm.nvvm.cp.async.cg.shared.global.16", {to, from});
         return;
       }
-      Value bytes = bytesInside(window, layout, base);
-      Value isSome = code.compare(P::ne, bytes, 0);
-      Value readable = code.select(isSome, from, window.array.pointer); // an address that exists, though none is read
+      Value bytes = code.select(isInside, code.i32(chunkBytes), code.i32(0));
+      Value readable = code.select(isInside, from, window.array.pointer); // an address that exists, though none is read
       code.intrinsic("llvm.nvvm.cp.async.cg.shared.global.16.s", {to, readable, bytes});
     };
     Value mine = isOwner(layout);
@@ -78,35 +79,11 @@ void KernelLowering::copyChunks(const Window &window, const Layout &layout, cons
   }
 }
 
-/// How many bytes of a chunk are inside of the view: the columns may end within it.
-Value KernelLowering::bytesInside(const Window &window, const Layout &layout, ArrayRef<int64_t> base) {
-  Value isInside = insideView(window, layout, base);
-  Value column = code.add(window.corner.back(), coordinate(layout, base, layout.rank() - 1));
-  Value rest = code.sub(window.sizes.back(), column);
-  Value limited = code.make<arith::MinSIOp>(rest, code.i32(chunkBytes / window.bytes));
-  return code.select(isInside, code.mul(limited, window.bytes), code.i32(0));
-}
-
-/// What machines before cp.async do instead: the copy is complete at once.
-void KernelLowering::copyThroughRegisters(const Window &window, const Layout &layout, ArrayRef<int64_t> base,
-                                          Value from, Value to, bool guarded) {
-  Type byte = code.i8Type(), chunk = code.vectorOf(4, code.i32Type());
-  if (!guarded) {
-    code.store(code.load(chunk, from, chunkBytes), to, chunkBytes);
-    return;
-  }
-  Value bytes = bytesInside(window, layout, base);
-  Value isWhole = code.compare(P::eq, bytes, chunkBytes);
-  code.choose(
-      isWhole, {}, [&] { return code.store(code.load(chunk, from, chunkBytes), to, chunkBytes), Values(); },
-      [&] {
-        for (int64_t i = 0; i < chunkBytes; ++i) {
-          Value present = code.compare(P::slt, code.i32(i), bytes);
-          Values value = code.choose(
-              present, byte, [&] { return Values{code.load(byte, code.address(from, {}, i), 1)}; },
-              [&] { return Values{zero(byte)}; });
-          code.store(value.front(), code.address(to, {}, i), 1);
-        }
-        return Values();
-      });
+/// What machines before cp.async do instead: the copy is complete at once. A null condition: always inside.
+void KernelLowering::copyThroughRegisters(Value from, Value to, Value isInside) {
+  Type word = code.i32Type();
+  auto load = [&] { return code.unpack(code.load(code.vectorOf(4, word), from, chunkBytes), word); };
+  auto zeros = [&] { return Values(4, code.i32(0)); };
+  const Values words = isInside ? code.choose(isInside, SmallVector<Type>(4, word), load, zeros) : load();
+  code.store(code.pack(words, code.vectorOf(4, word)), to, chunkBytes);
 }

@@ -20,16 +20,16 @@ KernelLowering::Window KernelLowering::windowOf(Value view, ValueRange indices, 
     Value index = registers.lookup(indices[d]).front();
     const bool isContiguous = array.unitStride && d + 1 == indices.size();
     Value step = isContiguous ? code.i64(window.bytes) : code.mul(array.strides[d], window.bytes);
-    Value moved = code.mul(code.signExtend(index, code.i64Type()), step);
-    offset = offset ? code.add(offset, moved) : moved;
-    if (d < leading) {
-      Value within = code.compare(P::ult, index, array.sizes[d]);
-      window.leadingInside = window.leadingInside ? code.bitAnd(window.leadingInside, within) : within;
+    if (d >= leading) {
+      window.corner.push_back(index);
+      window.sizes.push_back(array.sizes[d]);
+      window.steps.push_back(step);
       continue;
     }
-    window.corner.push_back(index);
-    window.sizes.push_back(array.sizes[d]);
-    window.steps.push_back(step);
+    Value moved = code.mul(code.signExtend(index, code.i64Type()), step);
+    offset = offset ? code.add(offset, moved) : moved;
+    Value within = code.compare(P::ult, index, array.sizes[d]);
+    window.leadingInside = window.leadingInside ? code.bitAnd(window.leadingInside, within) : within;
   }
   window.origin = code.address(array.pointer, offset);
   return window;
@@ -47,12 +47,15 @@ Value KernelLowering::insideView(const Window &window, const Layout &layout, Arr
 }
 
 Value KernelLowering::addressIn(const Window &window, const Layout &layout, ArrayRef<int64_t> base) {
+  // Corner and thread are added before they are multiplied: in a loop over tiles, their sum of 32 bits is a register
+  // less than an offset of 64 bits for the thread that waits for the tile's.
   Value offset;
-  for (size_t d = 0; d < layout.rank(); ++d)
-    if (Value part = threadPart(layout, d)) {
-      Value moved = code.mul(code.zeroExtend(part, code.i64Type()), window.steps[d]);
-      offset = offset ? code.add(offset, moved) : moved;
-    }
+  for (size_t d = 0; d < layout.rank(); ++d) {
+    Value part = threadPart(layout, d);
+    Value index = part ? code.add(window.corner[d], part) : window.corner[d];
+    Value moved = code.mul(code.signExtend(index, code.i64Type()), window.steps[d]);
+    offset = offset ? code.add(offset, moved) : moved;
+  }
   return addressBeside(window, code.address(window.origin, offset), base);
 }
 
@@ -79,10 +82,10 @@ int64_t KernelLowering::longestVector(const Window &window, const Layout &layout
 
 /// Whether every vector of so many elements is aligned, and inside or outside of the view as a whole.
 Value KernelLowering::vectorsAreWhole(const Window &window, int64_t elements) {
-  Value edges = code.bitOr(window.corner.back(), window.sizes.back());
-  Value whole = code.compare(P::eq, code.bitAnd(edges, elements - 1), 0);
-  if (window.array.aligned) // then the origin is aligned when the corner is
-    return whole;
+  auto isWhole = [&](Value edges) { return code.compare(P::eq, code.bitAnd(edges, elements - 1), 0); };
+  if (window.array.aligned)
+    return isWhole(window.corner.back());
+  Value whole = isWhole(code.bitOr(window.corner.back(), window.sizes.back()));
   Value bits = code.integerOf(window.origin);
   for (Value step : ArrayRef<Value>(window.steps).drop_back())
     bits = code.bitOr(bits, step);
@@ -128,17 +131,21 @@ KernelLowering::Values KernelLowering::loadAll(const Window &window, const Layou
 
 //===-- store and atomic_add ------------------------------------------------------------------------------------===//
 
-void KernelLowering::forEachStored(const Window &window, const Layout &layout, int64_t vector,
+void KernelLowering::forEachStored(const Window &window, const Layout &layout, int64_t vector, bool guarded,
                                    llvm::function_ref<void(int64_t reg, Value address)> store) {
   for (int64_t reg = 0; reg < layout.registers(); reg += vector) {
     if (layout.presence(reg) == Layout::Presence::none)
       continue;
     const Coordinates base = layout.base(reg);
-    Value writes = insideView(window, layout, base);
+    Value writes = guarded ? insideView(window, layout, base) : Value();
     for (Value condition : {insideShape(layout, reg), isOwner(layout)})
       if (condition)
-        writes = code.bitAnd(writes, condition);
-    code.when(writes, [&] { store(reg, addressIn(window, layout, base)); });
+        writes = writes ? code.bitAnd(writes, condition) : condition;
+    auto access = [&] { store(reg, addressIn(window, layout, base)); };
+    if (writes)
+      code.when(writes, access);
+    else
+      access();
   }
 }
 
@@ -147,24 +154,29 @@ void KernelLowering::lower(StoreOp op) {
   const Layout &layout = layoutOf(op.getValue());
   const Values values = registers.lookup(op.getValue());
   const Window window = windowOf(op.getView(), op.getIndices(), layout.rank());
-  auto storeBy = [&](int64_t vector) {
-    forEachStored(window, layout, vector, [&](int64_t reg, Value address) {
+  auto storeBy = [&](int64_t vector, bool guarded) {
+    forEachStored(window, layout, vector, guarded, [&](int64_t reg, Value address) {
       storeVector(ArrayRef<Value>(values).slice(reg, vector), address);
     });
+    return Values();
   };
   const int64_t vector = longestVector(window, layout);
-  if (vector == 1)
-    storeBy(1);
-  else
-    code.choose(
-        vectorsAreWhole(window, vector), {}, [&] { return storeBy(vector), Values(); },
-        [&] { return storeBy(1), Values(); });
+  if (vector == 1) {
+    storeBy(1, /*guarded=*/true);
+    return;
+  }
+  auto storeVectors = [&] { // most tiles are inside as a whole
+    return code.choose(
+        isWholeTile(window, layout.shape()), {}, [&] { return storeBy(vector, /*guarded=*/false); },
+        [&] { return storeBy(vector, /*guarded=*/true); });
+  };
+  code.choose(vectorsAreWhole(window, vector), {}, storeVectors, [&] { return storeBy(1, /*guarded=*/true); });
 }
 
 void KernelLowering::lower(AtomicAddOp op) {
   orderAccess(op, op.getView());
   const Layout &layout = layoutOf(op.getValue());
   const Values values = registers.lookup(op.getValue());
-  forEachStored(windowOf(op.getView(), op.getIndices(), layout.rank()), layout, 1,
+  forEachStored(windowOf(op.getView(), op.getIndices(), layout.rank()), layout, 1, /*guarded=*/true,
                 [&](int64_t reg, Value address) { code.atomicAdd(values[reg], address); });
 }

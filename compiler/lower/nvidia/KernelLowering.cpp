@@ -56,7 +56,7 @@ FailureOr<Operation *> KernelLowering::run() {
   prologueEnd = LLVM::ReturnOp::create(builder, code.loc, ValueRange());
   builder.setInsertionPoint(prologueEnd);
   parameters = entry->getArgument(0);
-  Value thread = code.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", code.i32Type(), {});
+  thread = code.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", code.i32Type(), {});
   lane = code.bitAnd(thread, warpSize - 1);
   warp = code.shiftRight(thread, llvm::Log2_64(warpSize));
   unpackArguments();

@@ -130,7 +130,9 @@ private:
 
   // --- across threads (Convert.cpp, Reduce.cpp) ---
   llvm::LogicalResult lower(ir::ConvertOp op);
+  Values acrossLanes(const ir::Layout &from, const ir::Layout &to, const ir::Conversion &way, const Values &values);
   Values shuffled(const ir::Conversion &conversion, const Values &values);
+  Values exchanged(const ir::Conversion &way, const Values &values);
   Values throughShared(const ir::Layout &from, const ir::Layout &to, const Values &values, mlir::Value scratch);
   llvm::LogicalResult lower(ir::ReduceOp op);
   mlir::Value combine(ir::ReduceKind kind, mlir::Value a, mlir::Value b);
@@ -156,14 +158,12 @@ private:
   mlir::Value addressBeside(const Window &window, mlir::Value address, llvm::ArrayRef<int64_t> distance);
   mlir::Value vectorsAreWhole(const Window &window, int64_t elements);
   Values loadAll(const Window &window, const ir::Layout &layout, mlir::Value padding, int64_t vector);
-  void forEachStored(const Window &window, const ir::Layout &layout, int64_t vector,
+  void forEachStored(const Window &window, const ir::Layout &layout, int64_t vector, bool guarded,
                      llvm::function_ref<void(int64_t reg, mlir::Value address)> store);
   int64_t longestVector(const Window &window, const ir::Layout &layout);
   mlir::Value isWholeTile(const Window &window, llvm::ArrayRef<int64_t> shape);
   void copyChunks(const Window &window, const ir::Layout &layout, const SharedBuffer &buffer, bool guarded);
-  mlir::Value bytesInside(const Window &window, const ir::Layout &layout, llvm::ArrayRef<int64_t> base);
-  void copyThroughRegisters(const Window &window, const ir::Layout &layout, llvm::ArrayRef<int64_t> base,
-                            mlir::Value from, mlir::Value to, bool guarded);
+  void copyThroughRegisters(mlir::Value from, mlir::Value to, mlir::Value isInside);
 
   // --- shared memory (SharedMemory.cpp) ---
   llvm::LogicalResult lower(ir::AllocOp op);
@@ -196,7 +196,7 @@ private:
   const NvidiaLoweringOptions options;
   LaneCode code;
   mlir::Operation *prologueEnd = nullptr; ///< once() adds code before it
-  mlir::Value parameters, lane, warp;
+  mlir::Value parameters, thread, lane, warp;
   int64_t words = 0; ///< of the parameters, without the grid
   llvm::DenseMap<mlir::Value, Values> registers;
   llvm::DenseMap<mlir::Value, ViewArgument> views;

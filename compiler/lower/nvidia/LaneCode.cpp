@@ -46,6 +46,10 @@ Value LaneCode::select(Value condition, Value a, Value b) { return make<arith::S
 // llvm's own conversions: LLVM pairs them into cvt.rn.bf16x2.f32 where that exists, and expands them where not.
 Value LaneCode::widenFloat(Value narrow) { return make<LLVM::FPExtOp>(f32Type(), narrow); }
 Value LaneCode::narrowFloat(Value wide, Type narrow) { return make<LLVM::FPTruncOp>(narrow, wide); }
+LaneCode::Values LaneCode::narrowPair(Value first, Value second, Type narrow) {
+  Value pair = make<LLVM::FPTruncOp>(vectorOf(2, narrow), pack({first, second}, vectorOf(2, f32Type())));
+  return unpack(pair, narrow);
+}
 
 //===-- words ---------------------------------------------------------------------------------------------------===//
 

@@ -63,6 +63,7 @@ public:
   mlir::Value truncate(mlir::Value a, mlir::Type type) { return make<mlir::arith::TruncIOp>(type, a); }
   mlir::Value widenFloat(mlir::Value narrow);                   ///< f16, bf16 to f32
   mlir::Value narrowFloat(mlir::Value wide, mlir::Type narrow); ///< f32 to f16, bf16, to nearest even
+  Values narrowPair(mlir::Value first, mlir::Value second, mlir::Type narrow);
 
   // --- words ---
   mlir::Value bitcast(mlir::Value a, mlir::Type type);

@@ -25,7 +25,8 @@ Value KernelLowering::once(const std::string &key, llvm::function_ref<Value()> m
 }
 
 /// Neighbouring bits that move a number by neighbouring powers of two move it together: a mask and a shift.
-static Value gatherBits(LaneCode &code, Value index, ArrayRef<int64_t> bases, Value sum) {
+static Value gatherBits(LaneCode &code, Value index, ArrayRef<int64_t> bases) {
+  Value sum;
   for (size_t bit = 0; bit < bases.size();) {
     if (bases[bit] == 0) {
       ++bit;
@@ -34,7 +35,9 @@ static Value gatherBits(LaneCode &code, Value index, ArrayRef<int64_t> bases, Va
     size_t end = bit + 1;
     while (end < bases.size() && bases[end] == bases[bit] << (end - bit) && llvm::isPowerOf2_64(bases[bit]))
       ++end;
-    Value bits = code.bitAnd(code.shiftRight(index, bit), (int64_t{1} << (end - bit)) - 1);
+    Value bits = code.shiftRight(index, bit);
+    if (end != bases.size()) // the last bit is the index's own last one
+      bits = code.bitAnd(bits, (int64_t{1} << (end - bit)) - 1);
     Value part = code.mul(bits, bases[bit]);
     sum = sum ? code.bitXor(sum, part) : part;
     bit = end;
@@ -42,17 +45,21 @@ static Value gatherBits(LaneCode &code, Value index, ArrayRef<int64_t> bases, Va
   return sum;
 }
 
+/// The bits of the warp's number come after those of the lane in the thread's, and may go on where those end. Without
+/// bases nothing moves.
 Value KernelLowering::gather(ArrayRef<int64_t> laneBases, ArrayRef<int64_t> warpBases) {
-  auto isZero = [](int64_t basis) { return basis == 0; };
-  if (llvm::all_of(laneBases, isZero) && llvm::all_of(warpBases, isZero))
+  constexpr size_t laneBits = 5;
+  SmallVector<int64_t> bases(laneBases);
+  bases.resize(laneBits, 0);
+  llvm::append_range(bases, warpBases);
+  bases.resize(laneBits + llvm::Log2_64(kernel.getWarps()), 0);
+  if (llvm::all_of(bases, [](int64_t basis) { return basis == 0; }))
     return {};
   std::string key;
   llvm::raw_string_ostream os(key);
-  os << "lane ";
-  llvm::interleave(laneBases, os, " ");
-  os << " warp ";
-  llvm::interleave(warpBases, os, " ");
-  return once(key, [&] { return gatherBits(code, warp, warpBases, gatherBits(code, lane, laneBases, {})); });
+  os << "thread ";
+  llvm::interleave(bases, os, " ");
+  return once(key, [&] { return gatherBits(code, thread, bases); });
 }
 
 static SmallVector<int64_t> column(Layout::Bases bases, size_t d) {

@@ -45,8 +45,9 @@ LogicalResult KernelLowering::lower(ReduceOp op) {
     source = widenAll(source, element);
   Value nothing = neutral(kind, source.front().getType());
 
-  // 1. The registers that meet in one of the result, in chains that do not wait for each other.
-  constexpr size_t chains = 4;
+  // 1. The registers that meet in one of the result, in chains that do not wait for each other: as many, over all
+  //    results, as cover an instruction's latency, since each takes a register.
+  const auto chains = static_cast<size_t>(std::max<int64_t>(4 / to.registers(), 1));
   SmallVector<Values> parts(to.registers());
   for (int64_t reg = 0; reg < from.registers(); ++reg) {
     Coordinates base = from.base(reg);

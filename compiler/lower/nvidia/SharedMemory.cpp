@@ -20,11 +20,13 @@ void KernelLowering::lower(StageOp op) {
 }
 
 /// Swizzles permute by XOR, so that what the thread and what the base contribute to the place in a row are XORed. Only
-/// in bits that both may have is that an instruction; the rest is added to the address as it is.
+/// in bits that both may have is that an instruction; the rest is added to the address as it is. Where rows are a power
+/// of two apart, the thread's row is in bits of its own: one number holds all of the thread's part, for every base.
 Value KernelLowering::addressIn(const SharedBuffer &buffer, Bases lanes, Bases warps, ArrayRef<int64_t> base,
                                 bool transposed) {
   const Swizzle swizzle = buffer.type.swizzle();
   const size_t rowDim = transposed ? 1 : 0, columnDim = 1 - rowDim;
+  const bool joined = llvm::isPowerOf2_64(swizzle.rowBytes);
   int64_t reach = 0;
   auto inRow = [&](ArrayRef<int64_t> at) {
     return at[columnDim] * buffer.type.elementBytes() ^ at[rowDim] / swizzle.step % swizzle.span * swizzle.unit;
@@ -32,7 +34,7 @@ Value KernelLowering::addressIn(const SharedBuffer &buffer, Bases lanes, Bases w
   auto bytes = [&](Bases bases) {
     return llvm::map_to_vector(bases, [&](const Coordinates &basis) {
       reach |= inRow(basis);
-      return inRow(basis);
+      return inRow(basis) + (joined ? basis[rowDim] * swizzle.rowBytes : 0);
     });
   };
   const SmallVector<int64_t> laneBytes = bytes(lanes), warpBytes = bytes(warps);
@@ -40,7 +42,7 @@ Value KernelLowering::addressIn(const SharedBuffer &buffer, Bases lanes, Bases w
   Value offset = gather(laneBytes, warpBytes);
   if (offset)
     offset = code.bitXor(offset, constant & reach);
-  if (Value rows = threadPart(lanes, warps, rowDim)) {
+  if (Value rows = joined ? Value() : threadPart(lanes, warps, rowDim)) {
     Value start = code.mul(rows, swizzle.rowBytes);
     offset = offset ? code.add(offset, start) : start;
   }

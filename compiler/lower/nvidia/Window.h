@@ -10,7 +10,7 @@ struct KernelLowering::Window {
 
   const ViewArgument &array;
   int64_t bytes;                         ///< of an element in memory
-  mlir::Value origin;                    ///< address of the tile's first element, which may be outside of the view
+  mlir::Value origin;                    ///< address of index 0 in the tile's dimensions
   mlir::Value leadingInside;             ///< whether the dimensions that are indexed only are inside; null: none are
   LaneCode::Values corner, sizes, steps; ///< of the tile's dimensions: first index, view's size, bytes to the next
 };
