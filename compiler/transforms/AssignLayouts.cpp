@@ -120,7 +120,8 @@ void Assignment::rewrite(Operation *op) {
         require(reduce.getSourceMutable(), layout);
         setLayout(reduce.getResult(), layout.sliced(static_cast<int64_t>(reduce.getAxis())));
       })
-      .Case<StoreOp, AtomicAddOp>([&](auto store) { require(store.getValueMutable(), choice.of(store.getValue())); })
+      .Case([&](StoreOp store) { require(store.getValueMutable(), choice.stored(store)); })
+      .Case([&](AtomicAddOp add) { require(add.getValueMutable(), choice.of(add.getValue())); })
       .Case([&](ExtractOp extract) {
         require(extract.getSourceMutable(), choice.replicated(extract.getSource().getType().getShape()));
       })

@@ -1,5 +1,7 @@
 #include "compiler/transforms/LayoutChoice.h"
 
+#include "compiler/ir/LayoutConversion.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -247,6 +249,38 @@ Layout LayoutChoice::blocked(RankedTensorType type, int64_t vectorBytes) const {
   vector = std::min<int64_t>(vector, last & -last);
   vector = std::min<int64_t>(vector, llvm::bit_floor(static_cast<uint64_t>(perThread)));
   return Layout::blocked(type.getShape(), warps, vector);
+}
+
+/// Lanes that hold neighbours of a vector give them away, and get vectors of their own: a bit of the lane and one of
+/// the register change places.
+///
+///     accumulators of 16 bits    register = [[0,1],[8,0]], lane = [[0,2],[0,4],[1,0],…]    4 bytes, a row in 4 lanes
+///     for vectors of 16 bytes    register = [[0,1],[0,2],[0,4],[8,0]], lane = [[0,8],[0,16],[1,0],…]
+static std::optional<Layout> withVectors(const Layout &layout, int64_t vector) {
+  const size_t last = layout.rank() - 1;
+  const int64_t width = layout.vectorWidth();
+  int64_t size = layout.atomSize(last);
+  if (width >= vector || size == width || layout.shape()[last] % (size * (vector / width)) != 0)
+    return {};
+  SmallVector<Coordinates> registers(layout.registerBits()), lanes(layout.laneBits());
+  auto place = registers.begin() + llvm::Log2_64(static_cast<uint64_t>(width));
+  for (int64_t step = width; step < vector; step *= 2, size *= 2) {
+    auto *lane = llvm::find_if(lanes, [&](const Coordinates &basis) { return basis[last] == step; });
+    if (lane == lanes.end())
+      return {};
+    place = registers.insert(place, *lane) + 1;
+    (*lane)[last] = size;
+  }
+  return Layout(registers, lanes, layout.warpBits(), layout.shape());
+}
+
+Layout LayoutChoice::stored(StoreOp store) const {
+  const Layout layout = of(store.getValue());
+  const int64_t bytes = (store.getValue().getType().getElementTypeBitWidth() + 7) / 8;
+  if (isRecomputed(store.getValue()) || accessBytes(store.getView()) / bytes <= 1)
+    return layout;
+  std::optional<Layout> vectors = withVectors(layout, accessBytes(store.getView()) / bytes);
+  return vectors && conversion(layout, *vectors).exchange ? *vectors : layout;
 }
 
 Layout LayoutChoice::replicated(ArrayRef<int64_t> shape) const {

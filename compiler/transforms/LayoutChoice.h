@@ -55,6 +55,9 @@ public:
   ir::Layout of(mlir::Value tensor) const;
   /// For loads and stores by vectors of so many bytes, or as many as the shape allows.
   ir::Layout blocked(mlir::RankedTensorType type, int64_t vectorBytes = 16) const;
+  /// The layout in which a tensor is stored best: its own, or one with longer vectors that lanes of a warp can reach by
+  /// one shuffle a register.
+  ir::Layout stored(ir::StoreOp store) const;
   /// Every thread holds everything.
   ir::Layout replicated(llvm::ArrayRef<int64_t> shape) const;
 

@@ -10,7 +10,8 @@ def AssignLayouts : Pass<"sectile-assign-layouts", "::mlir::ModuleOp"> {
     From the matrix products outward: accumulators lie in the registers of mma.sync, warps along m; what meets them takes
     their layout, row statistics its slices. The rest is blocked, in vectors as wide as loads and stores allow. Constants,
     indices and masks are made anew in each layout; other tensors are converted where that is cheapest: outside of loops,
-    before they are stretched or widened. Every tile program gets layouts.
+    before they are stretched or widened; and for a store, when lanes of a warp can trade what they hold for vectors of 16
+    bytes. Every tile program gets layouts.
 
     Products of f16, of bf16 (from sm_80 on), of f8 with any of them, and of f32 (as tf32, from sm_80 on) use matrix
     instructions, others `fma`.
@@ -65,8 +66,8 @@ def PipelineLoads : Pass<"sectile-pipeline-loads"> {
   let summary = "a loop's asynchronous copies run ahead, in rings";
   let description = [{
     In a loop whose copies have indices that depend on the induction variable alone, the copies of the next `stages - 1`
-    iterations are under way while one is computed. With one stage the next iteration's copy begins once this one's
-    buffer has been used. Each copy is a group of its own, so that one is waited for while the others are still coming.
+    iterations are under way while one is computed. With one stage a buffer is filled again while the next one is in use.
+    Each copy is a group of its own, so that one is waited for while the others are still coming.
     Other copies stay as they are.
   }];
   let options = [Option<"stages", "stages", "int32_t", "2", "of a ring; 1: no ring">];

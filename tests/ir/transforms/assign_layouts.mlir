@@ -134,3 +134,34 @@ tile.kernel @scalars(%n: !tile.view<1xi32>, %x: !tile.view<2xf32>) {
   tile.atomic_add %v, %x[%c0, %c0] : tensor<4x15xf32>, !tile.view<2xf32>
   tile.return
 }
+
+// -----
+
+// What is stored gets vectors of 16 bytes where lanes of a warp can trade for them: 8 of bf16, 4 of f32. Not where rows
+// are too short to go round, or have strides.
+// CHECK-DAG: #[[ACC:.*]] = #block.layout<register = {{\[\[}}0, 1], [8, 0]], lane = {{\[\[}}0, 2], [0, 4], [1, 0], [2, 0], [4, 0]]
+// CHECK-DAG: #[[EIGHT:.*]] = #block.layout<register = {{\[\[}}0, 1], [0, 2], [0, 4], [8, 0]], lane = {{\[\[}}0, 8], [0, 16], [1, 0], [2, 0], [4, 0]]
+// CHECK-DAG: #[[FOUR:.*]] = #block.layout<register = {{\[\[}}0, 1], [0, 2], [8, 0]], lane = {{\[\[}}0, 8], [0, 4], [1, 0], [2, 0], [4, 0]]
+// CHECK-LABEL: block.kernel @stored
+// CHECK-DAG: tile.store %{{.*}}, %arg1{{.*}} : tensor<64x64xbf16, #[[EIGHT]]>
+// CHECK-DAG: tile.store %{{.*}}, %arg2{{.*}} : tensor<64x64xf32, #[[FOUR]]>
+// CHECK-DAG: tile.store %{{.*}}, %arg3{{.*}} : tensor<64x64xf32, #[[ACC]]>
+// CHECK-DAG: tile.store %{{.*}}, %arg4{{.*}} : tensor<64x16xbf16, #{{.*}}>
+// SM75-LABEL: block.kernel @stored
+tile.kernel @stored(%x: !tile.view<2xf16>, %b: !tile.view<2xbf16> {tile.unit_stride}, %f: !tile.view<2xf32> {tile.unit_stride},
+                    %s: !tile.view<2xf32>, %n: !tile.view<2xbf16> {tile.unit_stride}) {
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %X = tile.load %x[%c0, %c0] : !tile.view<2xf16> -> tensor<64x64xf16>
+  %O = tile.dot %X, %X, %zero : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>
+  %B = tile.cast %O : tensor<64x64xf32> to tensor<64x64xbf16>
+  tile.store %B, %b[%c0, %c0] : tensor<64x64xbf16>, !tile.view<2xbf16>
+  tile.store %O, %f[%c0, %c0] : tensor<64x64xf32>, !tile.view<2xf32>
+  tile.store %O, %s[%c0, %c0] : tensor<64x64xf32>, !tile.view<2xf32>
+  %narrow = arith.constant dense<0.0> : tensor<64x16xf32>
+  %Y = tile.load %x[%c0, %c0] : !tile.view<2xf16> -> tensor<64x16xf16>
+  %N = tile.dot %X, %Y, %narrow : tensor<64x64xf16>, tensor<64x16xf16>, tensor<64x16xf32>
+  %C = tile.cast %N : tensor<64x16xf32> to tensor<64x16xbf16>
+  tile.store %C, %n[%c0, %c0] : tensor<64x16xbf16>, !tile.view<2xbf16>
+  tile.return
+}
