@@ -43,40 +43,47 @@ constexpr Choice choices[] = {
 struct GpuChoice {
   std::string_view target;
   int32_t elementBytes; ///< up to so many
-  int64_t headDim, seqlenQ;
+  int64_t headDim, seqlenQ, seqlenK;
   int32_t blockM, blockN, warps, stages;
 };
 
+// As measured (docs/benchmarks/gpu_attention.md): 128 rows in four warps, two blocks an SM, and as many stages as leave
+// room for both.
 constexpr GpuChoice gpuChoices[] = {
-    // target, bytes, headDim, seqlenQ, blockM, blockN, warps, stages
-    {"nvptx:sm_75", 2, 64, any, 64, 64, 4, 2},  //
-    {"nvptx:sm_75", 2, 128, any, 64, 32, 4, 2}, //
-    {"nvptx:sm_75", 2, 256, any, 64, 16, 8, 2}, //
-    {"nvptx:sm_75", 2, any, any, 16, 16, 4, 1}, //
-    {"nvptx:sm_75", 4, 64, any, 32, 32, 4, 1},  //
-    {"nvptx:sm_75", 4, 128, any, 32, 16, 4, 1}, //
-    {"nvptx:sm_75", 4, 256, any, 16, 16, 4, 1}, //
-    {"nvptx:sm_75", 4, any, any, 16, 8, 4, 1},  //
-    {"", 2, 128, 64, 64, 64, 4, 2},             //
-    {"", 2, 64, any, 128, 64, 4, 2},            //
-    {"nvptx:sm_86", 2, 128, any, 64, 64, 4, 1}, // two blocks share the 100 KB of these
-    {"nvptx:sm_89", 2, 128, any, 64, 64, 4, 1}, //
-    {"nvptx:sm_12", 2, 128, any, 64, 64, 4, 1}, //
-    {"", 2, 128, any, 64, 128, 4, 1},           // docs/benchmarks/gpu_attention.md
-    {"", 2, 256, any, 64, 32, 4, 2},            //
-    {"", 2, 384, any, 32, 16, 4, 2},            //
-    {"", 2, any, any, 16, 16, 4, 2},            //
-    {"", 4, 64, any, 64, 32, 4, 2},             //
-    {"", 4, 128, any, 64, 16, 4, 2},            //
-    {"", 4, 256, any, 32, 16, 4, 2},            //
-    {"", 4, any, any, 16, 8, 4, 1},
+    // target, bytes, headDim, seqlenQ, seqlenK, blockM, blockN, warps, stages
+    {"nvptx:sm_75", 2, 64, any, any, 64, 64, 4, 2},  //
+    {"nvptx:sm_75", 2, 128, any, any, 64, 32, 4, 2}, //
+    {"nvptx:sm_75", 2, 256, any, any, 64, 16, 8, 2}, //
+    {"nvptx:sm_75", 2, any, any, any, 16, 16, 4, 1}, //
+    {"nvptx:sm_75", 4, 64, any, any, 32, 32, 4, 1},  //
+    {"nvptx:sm_75", 4, 128, any, any, 32, 16, 4, 1}, //
+    {"nvptx:sm_75", 4, 256, any, any, 16, 16, 4, 1}, //
+    {"nvptx:sm_75", 4, any, any, any, 16, 8, 4, 1},  //
+    {"", 2, 128, 64, any, 64, 64, 4, 2},             //
+    {"nvptx:sm_86", 2, 64, any, any, 128, 64, 4, 2}, // 100 KB an SM
+    {"nvptx:sm_89", 2, 64, any, any, 128, 64, 4, 2}, //
+    {"nvptx:sm_12", 2, 64, any, any, 128, 64, 4, 2}, //
+    {"", 2, 64, any, 767, 128, 64, 4, 3},            // 80 keys would leave much of the last block empty
+    {"", 2, 64, any, any, 128, 80, 4, 3},            //
+    {"nvptx:sm_86", 2, 128, any, any, 64, 64, 4, 1}, //
+    {"nvptx:sm_89", 2, 128, any, any, 64, 64, 4, 1}, //
+    {"nvptx:sm_12", 2, 128, any, any, 64, 64, 4, 1}, //
+    {"nvptx:sm_8", 2, 128, any, any, 64, 128, 4, 1}, // 164 KB: a single stage, and 128 x 64 spills
+    {"", 2, 128, any, any, 128, 64, 4, 2},           // 228 KB
+    {"", 2, 256, any, any, 64, 64, 4, 1},            //
+    {"", 2, 384, any, any, 32, 16, 4, 2},            //
+    {"", 2, any, any, any, 16, 16, 4, 2},            //
+    {"", 4, 64, any, any, 64, 32, 4, 2},             //
+    {"", 4, 128, any, any, 64, 16, 4, 2},            //
+    {"", 4, 256, any, any, 32, 16, 4, 2},            //
+    {"", 4, any, any, any, 16, 8, 4, 1},
 };
 
 Schedule completeGpuSchedule(const Schedule &asked, const ForwardProblem &problem, std::string_view target) {
   const int64_t headDim = std::max(problem.headDim, problem.headDimV);
   const GpuChoice &choice = *std::ranges::find_if(gpuChoices, [&](const GpuChoice &c) {
     return target.starts_with(c.target) && typeBytes(problem.type) <= c.elementBytes && headDim <= c.headDim &&
-           problem.seqlenQ <= c.seqlenQ;
+           problem.seqlenQ <= c.seqlenQ && problem.seqlenK <= c.seqlenK;
   });
   Schedule schedule = asked;
   if (asked.blockM == 0) {
