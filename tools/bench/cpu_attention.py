@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Attention forward on the host: Sectile through its C interface beside PyTorch's CPU flash kernel.
 
-    tools/bench/cpu_attention.py build/release/lib/libsectile.so [--out docs/benchmarks/cpu_attention.md]
+    tools/bench/cpu_attention.py build/release/lib/libsectile.so [--peak build/release/tools/bench/libfma_peak.so]
+                                 [--out docs/benchmarks/cpu_attention.md]
 
 One process, the same tensors, rounds of one contender after the other; the figure is the median over all timed calls.
 GFLOP/s count 4 * seqlen^2 * dim a head, half of it when causal. `ratio` is Sectile's speed over PyTorch's. `error` is
-the largest difference from an fp64 computation over sampled rows, Sectile's / PyTorch's.
+the largest difference from an fp64 computation over sampled rows, Sectile's / PyTorch's. `peak` are multiply-adds of
+f32 in registers, in as many threads, in the same rounds: what the vector units can do at that moment.
 """
 import argparse
 import ctypes
@@ -79,6 +81,14 @@ def measure(contenders, rounds, seconds):
     return [statistics.median(t) for t in times]
 
 
+def peak(path, threads):
+    """A function of no arguments that multiplies and adds in registers for a few milliseconds, and its operations."""
+    library = ctypes.CDLL(path)
+    library.fma_peak_run.restype = ctypes.c_double
+    run = lambda: library.fma_peak_run(threads, ctypes.c_int64(1_000_000))
+    return run, run()
+
+
 def restrict(processors):
     """Every thread of this process, and those it will start, run on these processors only."""
     for thread in os.listdir("/proc/self/task"):
@@ -98,6 +108,7 @@ def main():
                         help="n threads of either contender share the first n of these; default: all, moved freely")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=0.5, help="timed, a contender and row")
+    parser.add_argument("--peak", help="libfma_peak.so: also measure what the vector units can do, for f32")
     parser.add_argument("--out", help="also write the table as Markdown")
     options = parser.parse_args()
     import torch
@@ -110,8 +121,9 @@ def main():
     lines = [f"Sectile {probe.library.sectile_version().decode()} on {target}, PyTorch {torch.__version__}; "
              f"{cpu}, {os.cpu_count()} processors; {datetime.date.today()}", "",
              "| dtype | dim | seqlen | mask | threads | PyTorch GFLOP/s | " +
-             " | ".join(f"Sectile{' ' + s if s else ''} GFLOP/s | ratio" for s in options.schedules) + " | error |",
-             "|---|---|---|---|---|---|" + "---|---|" * len(options.schedules) + "---|"]
+             " | ".join(f"Sectile{' ' + s if s else ''} GFLOP/s | ratio" for s in options.schedules) + " | error |" +
+             (" peak GFLOP/s |" if options.peak else ""),
+             "|---|---|---|---|---|---|" + "---|---|" * len(options.schedules) + "---|" + "---|" * bool(options.peak)]
     probe.close()
     print("\n".join(lines), flush=True)
     torch.manual_seed(0)
@@ -139,11 +151,13 @@ def main():
                             run()
                             errors.append(error(out[0]))
                         theirs = error(torch_run()[0].transpose(0, 1))
-                        medians = measure([torch_run, *runs], options.rounds, options.seconds)
+                        limit, operations = peak(options.peak, threads) if options.peak and dtype == "f32" else (None, 0)
+                        medians = measure([torch_run, *runs] + [limit] * bool(limit), options.rounds, options.seconds)
                         work = 4 * seqlen**2 * dim * options.heads * (0.5 if causal else 1) * 1e-9
-                        cells = [f"{work / t:.0f} | {medians[0] / t:.2f}" for t in medians[1:]]
+                        cells = [f"{work / t:.0f} | {medians[0] / t:.2f}" for t in medians[1:len(runs) + 1]]
                         lines.append(f"| {dtype} | {dim} | {seqlen} | {'causal' if causal else 'full'} | {threads} | "
-                                     f"{work / medians[0]:.0f} | {' | '.join(cells)} | {max(errors):.1e} / {theirs:.1e} |")
+                                     f"{work / medians[0]:.0f} | {' | '.join(cells)} | {max(errors):.1e} / {theirs:.1e} |" +
+                                     (f" {operations / medians[-1] * 1e-9:.0f} |" if limit else " - |" * bool(options.peak)))
                         print(lines[-1], flush=True)
             session.close()
     if options.out:
