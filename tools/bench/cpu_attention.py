@@ -82,10 +82,10 @@ def measure(contenders, rounds, seconds):
 
 
 def peak(path, threads):
-    """A function of no arguments that multiplies and adds in registers for a few milliseconds, and its operations."""
+    """A function of no arguments that multiplies and adds in registers for some milliseconds, and its operations."""
     library = ctypes.CDLL(path)
     library.fma_peak_run.restype = ctypes.c_double
-    run = lambda: library.fma_peak_run(threads, ctypes.c_int64(1_000_000))
+    run = lambda: library.fma_peak_run(threads, ctypes.c_int64(4_000_000))
     return run, run()
 
 

@@ -3,8 +3,8 @@
 
     tools/bench/gpu_attention.py build/release/lib/libsectile.so [--out docs/benchmarks/gpu_attention.md]
 
-One process, the same tensors, rounds of one contender after the other, L2 flushed before every call; the figure is the
-median of the times between two CUDA events. TFLOP/s count 4 * seqlen^2 * dim a head, half of it when causal.
+One process, the same tensors, rounds of one contender after the other, every other one backward, L2 flushed before every
+call; the figure is the median of the times between two CUDA events. TFLOP/s count 4 * seqlen^2 * dim a head, half of it when causal.
 FA2 and cuDNN are the backends of torch.nn.functional.scaled_dot_product_attention, Triton is triton_attention.py beside
 this, tuned over its configurations. `/FA2` is Sectile's speed over FA2's, `/best` over the fastest of the others.
 `error` is the largest difference from an fp64 computation over sampled rows, Sectile's / the others' largest.
@@ -29,7 +29,7 @@ parser.add_argument("--hidden", type=int, default=2048, help="heads * dim")
 parser.add_argument("--targets", nargs="+", default=["cuda"], help="such as nvptx:sm_80; a column each")
 parser.add_argument("--schedules", nargs="+", default=[""], help="such as blockM=128,blockN=64,warps=8; a column each")
 parser.add_argument("--rivals", nargs="*", choices=["fa2", "cudnn", "triton"], default=["fa2", "cudnn", "triton"])
-parser.add_argument("--rounds", type=int, default=5)
+parser.add_argument("--rounds", type=int, default=6)
 parser.add_argument("--repeats", type=int, default=6, help="timed calls a round")
 parser.add_argument("--resources", action="store_true", help="also list registers, spills, shared memory … of kernels")
 parser.add_argument("--out", help="also write the table as Markdown")
@@ -114,10 +114,11 @@ flush = torch.empty(256 * 2**20, dtype=torch.int8, device="cuda")
 
 
 def measure(runs):
-    """Medians in seconds."""
+    """Medians in seconds. Every other round goes backward: the clock of a GPU at its limit of power depends on what ran
+    just before."""
     times = [[] for _ in runs]
-    for _ in range(options.rounds):
-        for run, mine in zip(runs, times):
+    for turn in range(options.rounds):
+        for run, mine in list(zip(runs, times))[::-1 if turn % 2 else 1]:
             run()
             events = []
             for _ in range(options.repeats):
