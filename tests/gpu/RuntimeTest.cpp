@@ -1,10 +1,11 @@
 // Sessions on real GPUs: streams, graphs, memory, the second device.
+#include "tests/support/CudaGraph.h"
+#include "tests/support/LateProducer.h"
 #include "tests/support/RuntimeKernels.h"
 #include "tests/support/TargetMemory.h"
 #include "tests/support/TargetUnderTest.h"
 
 #include "compiler/support/Diagnostic.h"
-#include "runtime/cuda/Launch.h"
 #include "runtime/cuda/Memory.h"
 #include "sectile/Error.h"
 
@@ -21,53 +22,6 @@ using Catch::Matchers::Contains;
 namespace {
 
 using Floats = std::vector<float>;
-
-/// The driver's graphs, which sessions know nothing of.
-class Graphs {
-  const cuda::Library library{"libcuda.so.1"};
-
-public:
-  using Graph = void *;
-  using Executable = void *;
-  const cuda::Entry<cuda::StreamHandle, cuda::CaptureMode> beginCapture{library, "cuStreamBeginCapture_v2"};
-  const cuda::Entry<cuda::StreamHandle, Graph *> endCapture{library, "cuStreamEndCapture"};
-  const cuda::Entry<Executable *, Graph, unsigned long long> instantiate{library, "cuGraphInstantiateWithFlags"};
-  const cuda::Entry<Executable, cuda::StreamHandle> launch{library, "cuGraphLaunch"};
-  const cuda::Entry<Executable> destroyExecutable{library, "cuGraphExecDestroy"};
-  const cuda::Entry<Graph> destroy{library, "cuGraphDestroy"};
-};
-
-/// y = factor for all of y, after 50 ms.
-constexpr const char *latePtx = R"(
-.version 6.4
-.target sm_75
-.address_size 64
-.visible .entry late(.param .align 8 .b8 arguments[56]) .reqntid 32
-{
-  .reg .pred %p<3>;
-  .reg .b32 %r<2>;
-  .reg .f32 %f<2>;
-  .reg .b64 %rd<8>;
-  mov.u64 %rd1, %globaltimer;
-  add.u64 %rd2, %rd1, 50000000;
-wait:
-  mov.u64 %rd3, %globaltimer;
-  setp.lt.u64 %p1, %rd3, %rd2;
-  @%p1 bra wait;
-  mov.u32 %r1, %tid.x;
-  cvt.u64.u32 %rd4, %r1;
-  ld.param.u64 %rd5, [arguments];
-  ld.param.u64 %rd6, [arguments+8];
-  ld.param.f32 %f1, [arguments+24];
-  setp.ge.u64 %p2, %rd4, %rd6;
-  @%p2 bra done;
-  shl.b64 %rd7, %rd4, 2;
-  add.u64 %rd7, %rd5, %rd7;
-  st.global.f32 [%rd7], %f1;
-done:
-  ret;
-}
-)";
 
 /// One device, with memory for ten numbers in and ten out, and a stream.
 struct Bench {
@@ -105,33 +59,6 @@ struct Bench {
   Stream stream;
 };
 
-/// A kernel that the compiler did not make.
-class LateProducer {
-public:
-  explicit LateProducer(const Bench &bench) : bench(bench) {
-    entry.name = entry.artifact.entry = "late";
-    entry.target = "nvptx:sm_75";
-    entry.artifact.stages = {{"ptx", "kernel.ptx", latePtx}};
-    entry.artifact.resources = {{"threads", 32}, {"shared_bytes", 0}};
-    entry.artifact.parameters = {{"x", Parameter::Access::output, Type::f32, 1},
-                                 {"value", Parameter::Access::scalar, Type::f32, 0}};
-    kernel = valueOrThrow(cuda::Kernel::create(bench.devices, entry));
-  }
-  /// Fills the input with `value`, 50 ms later.
-  void launch(float value) const {
-    const Argument arguments[] = {bench.in(), value};
-    ArgumentWords words;
-    bindArguments("late", entry.artifact.parameters, arguments, words);
-    cuda::launch(*kernel, kernel->load(bench.device), bench.queue.handle(), {1}, entry.artifact.parameters, arguments,
-                 words);
-  }
-
-private:
-  const Bench &bench;
-  CacheEntry entry;
-  std::unique_ptr<cuda::Kernel> kernel;
-};
-
 const Floats doubled{2, 4, 6, 8, 10, 12, 14, 16, 18, 20};
 
 } // namespace
@@ -161,13 +88,14 @@ TEST_CASE("a launch runs after what is in its stream already, and the call does 
     return;
   Bench bench;
   Session session(Bench::options(targetUnderTest()));
-  const LateProducer producer(bench);
-  producer.launch(1);
+  const LateProducer producer(bench.devices);
+  const auto fillLate = [&](float value) { producer.launch(bench.device, bench.queue.handle(), bench.in(), value); };
+  fillLate(1);
   bench.scale(session);
   CHECK(bench.result() == Floats(10, 2));
   for (float value : {3.0f, 5.0f}) {
     const auto begin = std::chrono::steady_clock::now();
-    producer.launch(value);
+    fillLate(value);
     bench.scale(session);
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(25));
     CHECK(bench.result() == Floats(10, 2 * value));
@@ -179,28 +107,20 @@ TEST_CASE("a graph holds launches; what is not compiled is refused, and the capt
     return;
   Bench bench;
   Session session(Bench::options(targetUnderTest()));
-  const Graphs graphs;
-  const cuda::Driver &driver = bench.devices->driver();
-  const cuda::CurrentContext current(driver, bench.device.context()); // which graphs are made in
-  const auto check = [&](cuda::Status status, const auto &called) { driver.check(status, called, "graph"); };
   // 1. Capture: a refusal, then the launch.
-  void *graph = nullptr, *executable = nullptr;
-  check(graphs.beginCapture(bench.queue.handle(), cuda::CaptureMode::global), graphs.beginCapture);
-  CHECK_THROWS_AS(bench.scale(session), UserError);
-  CHECK_THROWS_WITH(bench.scale(session), Contains("would have to be compiled while stream 0x"));
-  session.prepare(scaleKernel, {4, 0}, {bench.in(), bench.out(), 2.0f});
-  bench.scale(session);
-  check(graphs.endCapture(bench.queue.handle(), &graph), graphs.endCapture);
+  const CudaGraph graph(bench.device, bench.queue.handle(), [&] {
+    CHECK_THROWS_AS(bench.scale(session), UserError);
+    CHECK_THROWS_WITH(bench.scale(session), Contains("would have to be compiled while stream 0x"));
+    session.prepare(scaleKernel, {4, 0}, {bench.in(), bench.out(), 2.0f});
+    bench.scale(session);
+  });
   CHECK(bench.result() == Floats(10, -1)); // captured is not run
   // 2. Replay, with new input.
-  check(graphs.instantiate(&executable, graph, 0), graphs.instantiate);
   for (float value : {1.0f, 4.0f, -2.5f}) {
     bench.set(Floats(10, value));
-    check(graphs.launch(executable, bench.queue.handle()), graphs.launch);
+    graph.launch();
     CHECK(bench.result() == Floats(10, 2 * value));
   }
-  check(graphs.destroyExecutable(executable), graphs.destroyExecutable);
-  check(graphs.destroy(graph), graphs.destroy);
 }
 
 TEST_CASE("memory that the device does not reach is refused, whatever else the driver knows is not") {
