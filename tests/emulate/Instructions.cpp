@@ -95,6 +95,21 @@ void loadMatrices(int count, bool transposed, const WarpState &warp) {
   }
 }
 
+/// in: the address, a word of each matrix.
+void storeMatrices(int count, bool transposed, const WarpState &warp) {
+  for (int matrix = 0; matrix < count; ++matrix) {
+    uint16_t rows[8][8];
+    for (int lane = 0; lane < warpSize; ++lane) {
+      const int i = lane / 4, j = lane % 4 * 2;
+      const uint32_t word = warp.in[lane][2 + matrix];
+      (transposed ? rows[j][i] : rows[i][j]) = static_cast<uint16_t>(word);
+      (transposed ? rows[j + 1][i] : rows[i][j + 1]) = static_cast<uint16_t>(word >> 16);
+    }
+    for (int row = 0; row < 8; ++row)
+      std::memcpy(aligned(warp.in[8 * matrix + row], "stmatrix"), rows[row], 16);
+  }
+}
+
 void shuffle(bool indexed, const WarpState &warp) { // mask, value, lane or bits, clamp
   for (int lane = 0; lane < warpSize; ++lane)
     warp.out[lane][0] = warp.in[indexed ? warp.in[lane][2] : lane ^ warp.in[lane][2]][1];
@@ -123,7 +138,8 @@ std::optional<WarpInstruction> emulate::warpInstruction(const std::string &name)
     return WarpInstruction([=](const WarpState &warp) { multiply(a, b, k, warp); });
   };
   using E = Element;
-  const std::string mma = "llvm.nvvm.mma.", load = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x";
+  const std::string mma = "llvm.nvvm.mma.", load = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x",
+                    store = "llvm.nvvm.stmatrix.sync.aligned.m8n8.x";
   if (name == mma + "m16n8k16.row.col.f32.f32")
     return product(E::f16, E::f16, 16);
   if (name == mma + "m16n8k8.row.col.f32.f32")
@@ -140,6 +156,11 @@ std::optional<WarpInstruction> emulate::warpInstruction(const std::string &name)
     const int count = name[load.size()] - '0';
     const bool transposed = name.find(".trans") != std::string::npos;
     return WarpInstruction([=](const WarpState &warp) { loadMatrices(count, transposed, warp); });
+  }
+  if (name.starts_with(store)) {
+    const int count = name[store.size()] - '0';
+    const bool transposed = name.find(".trans") != std::string::npos;
+    return WarpInstruction([=](const WarpState &warp) { storeMatrices(count, transposed, warp); });
   }
   if (name == "llvm.nvvm.shfl.sync.bfly.i32" || name == "llvm.nvvm.shfl.sync.idx.i32") {
     const bool indexed = name.find(".idx.") != std::string::npos;

@@ -22,6 +22,7 @@ struct NvidiaLoweringOptions {
   bool hasCpAsync() const { return sm >= 80; }
   bool hasBf16() const { return sm >= 80; } ///< conversions and mma.sync of bf16, mma.sync m16n8k16
   bool hasFp8() const { return sm >= 89; }  ///< conversions and mma.sync m16n8k32 of f8 (PTX 8.4)
+  bool hasStmatrix() const { return sm >= 90 && ptxVersion >= 78; }
 };
 
 std::unique_ptr<mlir::Pass> createBlockToLlvm(const NvidiaLoweringOptions &options);

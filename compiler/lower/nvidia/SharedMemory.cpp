@@ -58,10 +58,64 @@ static int64_t vectorElements(const Layout &layout, SharedType buffer, bool tran
   return std::max<int64_t>(vector, 1);
 }
 
+/// The ldmatrix or stmatrix instructions for a tensor, if it is a fragment of matrix instructions. They want rows at
+/// multiples of 16 bytes.
+static std::optional<MatrixAccesses> matricesIn(SharedType buffer, const Layout &layout, bool transposed) {
+  if (buffer.swizzle().rowBytes % 16 != 0 || buffer.getUnit() < 16 || buffer.getElementType().isInteger(1))
+    return std::nullopt;
+  return matrixAccesses(layout, static_cast<int>(8 * buffer.elementBytes()), transposed ? 0 : 1);
+}
+
+/// Whether each warp has all rows of the matrices inside of the shape or none of them: those past it cannot be written
+/// elsewhere, and lanes cannot stay away from the instruction.
+static bool areWhole(const MatrixAccess &access, const Layout &layout, int64_t rowElements) {
+  const Layout::Bases warps = layout.warpBits();
+  for (size_t warp = 0; warp >> warps.size() == 0; ++warp) {
+    bool begins = true, ends = true;
+    for (size_t d = 0; d < 2; ++d) {
+      int64_t first = access.base[d], last = d == 1 ? rowElements - 1 : 0;
+      for (size_t bit = 0; bit < warps.size(); ++bit)
+        first += (warp >> bit & 1) * warps[bit][d];
+      for (const Coordinates &basis : access.laneBits)
+        last += basis[d];
+      begins &= first < layout.shape()[d];
+      ends &= first + last < layout.shape()[d];
+    }
+    if (begins != ends)
+      return false;
+  }
+  return true;
+}
+
 void KernelLowering::lower(WriteOp op) {
   const SharedBuffer buffer = buffers.lookup(op.getBuffer());
   const Layout &layout = layoutOf(op.getValue());
   const Values values = registers.lookup(op.getValue());
+
+  // 1. Fragments of matrix instructions go by stmatrix: a lane gives the address of a row and parts of eight.
+  const int64_t rowElements = 16 / buffer.type.elementBytes(), wordElements = 4 / buffer.type.elementBytes();
+  if (auto matrices = matricesIn(buffer.type, layout, /*transposed=*/false);
+      matrices && options.hasStmatrix() &&
+      llvm::all_of(matrices->accesses, [&](auto &access) { return areWhole(access, layout, rowElements); })) {
+    for (const MatrixAccess &access : matrices->accesses) {
+      auto write = [&] {
+        Values arguments{addressIn(buffer, access.laneBits, layout.warpBits(), access.base, /*transposed=*/false)};
+        for (int i = 0; i < access.count; ++i)
+          arguments.push_back(code.pack(
+              ArrayRef<Value>(values).slice(access.firstRegister + i * wordElements, wordElements), code.i32Type()));
+        code.intrinsic("llvm.nvvm.stmatrix.sync.aligned.m8n8.x" + std::to_string(access.count) +
+                           (matrices->trans ? ".trans" : "") + ".b16.p3",
+                       arguments);
+      };
+      if (Value present = inside({}, layout.warpBits(), access.base, layout.shape())) // the same in all of a warp
+        code.when(present, write);
+      else
+        write();
+    }
+    return;
+  }
+
+  // 2. Others by vectors.
   const int64_t vector = vectorElements(layout, buffer.type, /*transposed=*/false);
   for (int64_t reg = 0; reg < layout.registers(); reg += vector) {
     if (layout.presence(reg) == Layout::Presence::none)
@@ -96,12 +150,10 @@ void KernelLowering::lower(ReadOp op) {
   const bool transposed = op.getTransposed();
   Type held = heldType(buffer.type.getElementType());
 
-  // 1. Fragments of matrix instructions come by ldmatrix, which wants rows at multiples of 16 bytes. Products read
-  //    theirs as they go, so that no more registers are taken than needed.
-  const int bits = static_cast<int>(8 * buffer.type.elementBytes());
-  const bool isAligned = buffer.type.swizzle().rowBytes % 16 == 0 && buffer.type.getUnit() >= 16;
-  if (std::optional<MatrixAccesses> matrices = matrixAccesses(layout, bits, transposed ? 0 : 1);
-      matrices && isAligned && !held.isInteger(1)) {
+  // 1. Fragments of matrix instructions come by ldmatrix. Products read theirs as they go, so that no more registers
+  // are
+  //    taken than needed.
+  if (std::optional<MatrixAccesses> matrices = matricesIn(buffer.type, layout, transposed)) {
     const FragmentRead read{buffer, std::move(*matrices), transposed};
     if (isReadByProduct(op)) {
       fragments[op.getResult()] = read;
