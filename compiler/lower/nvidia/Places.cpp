@@ -24,6 +24,13 @@ Value KernelLowering::once(const std::string &key, llvm::function_ref<Value()> m
   return value;
 }
 
+static std::string text(ArrayRef<int64_t> bases) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  llvm::interleave(bases, os, " ");
+  return result;
+}
+
 /// Neighbouring bits that move a number by neighbouring powers of two move it together: a mask and a shift.
 static Value gatherBits(LaneCode &code, Value index, ArrayRef<int64_t> bases) {
   Value sum;
@@ -55,19 +62,21 @@ Value KernelLowering::gather(ArrayRef<int64_t> laneBases, ArrayRef<int64_t> warp
   bases.resize(laneBits + llvm::Log2_64(kernel.getWarps()), 0);
   if (llvm::all_of(bases, [](int64_t basis) { return basis == 0; }))
     return {};
-  std::string key;
-  llvm::raw_string_ostream os(key);
-  os << "thread ";
-  llvm::interleave(bases, os, " ");
-  return once(key, [&] { return gatherBits(code, thread, bases); });
+  return once("gather " + text(bases), [&] { return gatherBits(code, thread, bases); });
 }
 
 static SmallVector<int64_t> column(Layout::Bases bases, size_t d) {
   return llvm::map_to_vector(bases, [&](const Coordinates &basis) { return basis[d]; });
 }
 
+/// The lane's part and the warp's are found apart, each of which is wanted alone, too; a thread then keeps fewer
+/// numbers in registers than with one for each pair.
 Value KernelLowering::threadPart(Bases lanes, Bases warps, size_t d) {
-  return gather(column(lanes, d), column(warps, d));
+  const SmallVector<int64_t> laneBases = column(lanes, d), warpBases = column(warps, d);
+  Value ofLane = gather(laneBases, {}), ofWarp = gather({}, warpBases);
+  if (!ofLane || !ofWarp)
+    return ofLane ? ofLane : ofWarp;
+  return once("part " + text(laneBases) + ", " + text(warpBases), [&] { return code.bitXor(ofLane, ofWarp); });
 }
 
 Value KernelLowering::coordinate(const Layout &layout, ArrayRef<int64_t> base, size_t d) {
