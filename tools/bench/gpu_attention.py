@@ -4,11 +4,11 @@
     tools/bench/gpu_attention.py build/release/lib/libsectile.so [--out docs/benchmarks/gpu_attention.md]
 
 One process, the same tensors, rounds of one contender after the other, every other one backward, L2 flushed before every
-call; the figure is the median of the times between two CUDA events. TFLOP/s count 4 * seqlen^2 * dim a head, half of it when causal.
-FA2 and cuDNN are the backends of torch.nn.functional.scaled_dot_product_attention, Triton is triton_attention.py beside
-this, tuned over its configurations. `/FA2` is Sectile's speed over FA2's, `/best` over the fastest of the others.
-`error` is the largest difference from an fp64 computation over sampled rows, Sectile's / the others' largest.
-A dash stands for what could not run; the reasons are below the table.
+call; the figure is the median of the times between two CUDA events. TFLOP/s count 4 * seqlen^2 * dim a head, half of
+it when causal. FA2 and cuDNN are the backends of torch.nn.functional.scaled_dot_product_attention, Triton is
+triton_attention.py beside this, tuned over its configurations. `/FA2` is Sectile's speed over FA2's, `/best` over the
+fastest of the others. `error` is the largest difference from an fp64 computation over sampled rows, Sectile's / the
+others' largest. A dash stands for what could not run; the reasons are below the table.
 """
 import argparse
 import datetime
