@@ -286,4 +286,6 @@ def Block_BarrierOp : Block_Op<"barrier", [MemoryEffects<[MemRead<Block_SharedMe
   let assemblyFormat = "attr-dict";
 }
 
+include "compiler/ir/BlockAsync.td"
+
 #endif // SECTILE_IR_BLOCK_TD

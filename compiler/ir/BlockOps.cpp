@@ -36,21 +36,32 @@ static LogicalResult verifyTensor(Operation *op, Type type, int64_t warps) {
   return success();
 }
 
+/// How many warps run an operation: the kernel's, or those of a role.
+static int64_t warpsOf(Operation *op, int64_t all) {
+  for (Region *region = op->getParentRegion(); region && !isa<BlockKernelOp>(region->getParentOp());
+       region = region->getParentRegion())
+    if (auto roles = dyn_cast<SpecializeOp>(region->getParentOp()))
+      return roles.getWarps()[region->getRegionNumber()];
+  return all;
+}
+
 LogicalResult BlockKernelOp::verifyRegions() {
   const int64_t warps = static_cast<int32_t>(getWarps());
-  if (warps < 1 || warps > 32 || !llvm::isPowerOf2_64(warps))
+  const bool hasRoles = !getBody().getOps<SpecializeOp>().empty(); // which share them out
+  if (warps < 1 || warps > 32 || (!llvm::isPowerOf2_64(warps) && !hasRoles))
     return emitOpError("has 1, 2, 4, 8, 16 or 32 warps, got ") << warps;
   if (failed(verifyKernelArguments(*this)))
     return failure();
   if (!isa<BlockReturnOp>(getBody().front().back()))
     return emitOpError("ends with block.return");
   WalkResult result = getBody().walk([&](Operation *op) {
+    const int64_t own = warpsOf(op, warps);
     for (Type type : op->getResultTypes())
-      if (failed(verifyTensor(op, type, warps)))
+      if (failed(verifyTensor(op, type, own)))
         return WalkResult::interrupt();
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
-        if (failed(verifyTensor(op, argument.getType(), warps)))
+        if (failed(verifyTensor(op, argument.getType(), own)))
           return WalkResult::interrupt();
     return WalkResult::advance();
   });

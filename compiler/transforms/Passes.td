@@ -30,6 +30,16 @@ def CheckLayouts : Pass<"sectile-check-layouts"> {
   }];
 }
 
+def CheckRings : Pass<"sectile-check-rings"> {
+  let summary = "rings that are handed to and fro do not stop, and no stage is read after it was given back";
+  let description = [{
+    Finds, role by role: copies into a ring of which no stage was acquired, stages that are acquired and not filled, waited
+    for and not released, released twice, before a product in flight has read them, or without having been waited for,
+    reads after the release, and products that are waited for twice or never. Within one block of operations stages are
+    told apart by their index; what cannot be decided passes. Changes nothing.
+  }];
+}
+
 def CheckShared : Pass<"sectile-check-shared"> {
   let summary = "nobody reads shared memory too early or overwrites it too early";
   let description = [{

@@ -162,6 +162,6 @@ LogicalResult KernelLowering::lower(Operation *op) {
       .Default([&](Operation *op) -> LogicalResult {
         if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
           return lowerElementwise(op);
-        return op->emitError("has no lowering to NVIDIA GPUs");
+        return op->emitOpError("has no lowering to NVIDIA GPUs");
       });
 }

@@ -27,3 +27,14 @@ block.kernel @constant(%x: f32) attributes {warps = 1 : i32} {
   %s = arith.constant dense<[[0.0, 1.0]]> : tensor<1x2xf32, #c>
   block.return
 }
+
+// -----
+
+// What no lowering knows yet is refused by its name.
+// CHECK: error: 'block.acquire' op has no lowering to NVIDIA GPUs
+block.kernel @ring() attributes {warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %ring = block.alloc {offset = 0 : i64} : !block.shared<2x64x64xbf16>
+  block.acquire %ring[%c0] : !block.shared<2x64x64xbf16>
+  block.return
+}
