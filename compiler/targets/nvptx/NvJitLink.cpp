@@ -3,6 +3,8 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/DynamicLibrary.h"
 
+#include <dlfcn.h>
+
 namespace sectile::nvptx {
 
 llvm::Expected<NvJitLink> NvJitLink::open(const std::string &path) {
@@ -10,6 +12,8 @@ llvm::Expected<NvJitLink> NvJitLink::open(const std::string &path) {
   llvm::sys::DynamicLibrary library = llvm::sys::DynamicLibrary::getLibrary(path.c_str(), &message);
   if (!library.isValid())
     return llvm::createStringError(message);
+  // It stays until the process ends: it has a C++ library inside that keeps memory, of which one would lose sight.
+  dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
   NvJitLink link;
   std::string missing;
   const auto find = [&](const char *name, auto &function) {
