@@ -53,7 +53,8 @@ def FuseAccumulator : Pass<"sectile-fuse-accumulator"> {
   let summary = "x + dot(a, b, 0) becomes dot(a, b, x)";
   let description = [{
     Matrix units and register-blocked loops add to an accumulator for free. Only a product whose accumulator is zero
-    and whose single use is the addition is rewritten; the sum is associated differently, which `tile.dot` allows.
+    and whose single use is the addition is rewritten, and only when x is what a loop carries, or that times something: a
+    sum of products, too. An x that is far larger than the product would cost its accuracy.
   }];
   let dependentDialects = ["::sectile::ir::TileDialect"];
 }
