@@ -3,6 +3,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -131,10 +132,21 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 //===-- shared type -----------------------------------------------------------------------------------------------===//
 
 SharedType SharedType::get(ArrayRef<int64_t> shape, Type elementType, const Swizzle &swizzle) {
-  return Base::get(elementType.getContext(), shape, elementType, swizzle.step, swizzle.span, swizzle.unit);
+  const int64_t bytes = (elementType.getIntOrFloatBitWidth() + 7) / 8;
+  return Base::get(elementType.getContext(), shape, elementType, swizzle.step, swizzle.span, swizzle.unit,
+                   swizzle.rowBytes / bytes);
 }
 
-Swizzle SharedType::swizzle() const { return {getColumns() * elementBytes(), getStep(), getSpan(), getUnit()}; }
+Swizzle SharedType::swizzle() const { return {getPanel() * elementBytes(), getStep(), getSpan(), getUnit()}; }
+
+std::optional<int64_t> SharedType::hardwareSwizzle() const {
+  if (getSpan() == 1)
+    return 0;
+  for (int64_t bytes : {128, 64, 32})
+    if (swizzle() == Swizzle{bytes, 128 / bytes, bytes / 16})
+      return bytes;
+  return {};
+}
 
 SharedType SharedType::stage() const { return get(getShape().take_back(2), getElementType(), swizzle()); }
 
@@ -142,24 +154,38 @@ SharedType SharedType::ring(int64_t stages) const {
   return get({stages, getRows(), getColumns()}, getElementType(), swizzle());
 }
 
-// !block.shared<3x64x128xbf16, step = 1, span = 8, unit = 16>
+// !block.shared<3x64x128xbf16, step = 1, span = 8, unit = 16, panel = 64>
 Type SharedType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type element;
-  int64_t step = 1, span = 1, unit = 16;
+  int64_t step = 1, span = 1, unit = 16, panel = 0;
+  bool hasPanel = false;
   if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element))
     return {};
-  if (succeeded(parser.parseOptionalComma())) {
-    if (parser.parseKeyword("step") || parser.parseEqual() || parser.parseInteger(step) || parser.parseComma() ||
-        parser.parseKeyword("span") || parser.parseEqual() || parser.parseInteger(span))
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef name;
+    SMLoc at = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name) || parser.parseEqual())
       return {};
-    if (succeeded(parser.parseOptionalComma()) &&
-        (parser.parseKeyword("unit") || parser.parseEqual() || parser.parseInteger(unit)))
+    int64_t *number = llvm::StringSwitch<int64_t *>(name)
+                          .Case("step", &step)
+                          .Case("span", &span)
+                          .Case("unit", &unit)
+                          .Case("panel", &panel)
+                          .Default(nullptr);
+    if (!number) {
+      parser.emitError(at, "a shared buffer has step, span, unit and panel, got ") << name;
+      return {};
+    }
+    hasPanel |= number == &panel;
+    if (parser.parseInteger(*number))
       return {};
   }
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<SharedType>(parser.getContext(), shape, element, step, span, unit);
+  if (!hasPanel && !shape.empty())
+    panel = shape.back();
+  return parser.getChecked<SharedType>(parser.getContext(), shape, element, step, span, unit, panel);
 }
 
 void SharedType::print(AsmPrinter &printer) const {
@@ -170,11 +196,13 @@ void SharedType::print(AsmPrinter &printer) const {
     printer << ", step = " << getStep() << ", span = " << getSpan();
   if (getUnit() != 16)
     printer << ", unit = " << getUnit();
+  if (hasPanels())
+    printer << ", panel = " << getPanel();
   printer << ">";
 }
 
 LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, Type element,
-                                 int64_t step, int64_t span, int64_t unit) {
+                                 int64_t step, int64_t span, int64_t unit, int64_t panel) {
   if (shape.size() != 2 && shape.size() != 3)
     return emitError() << "a shared buffer has rows and columns, or stages, rows and columns, got rank "
                        << shape.size();
@@ -183,8 +211,11 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, A
   if (!isa<Float32Type, Float16Type, BFloat16Type, Float8E4M3FNType, Float8E5M2Type>(element) &&
       !element.isInteger(32) && !element.isInteger(1))
     return emitError() << "a shared buffer holds f32, f16, bf16, f8E4M3FN, f8E5M2, i32 or i1, got " << element;
+  if (panel < 1 || shape.back() % panel != 0)
+    return emitError() << "the " << shape.back() << " columns of a shared buffer are whole panels, got panels of "
+                       << panel;
   const int64_t bytes = (element.getIntOrFloatBitWidth() + 7) / 8;
-  if (auto wrong = Swizzle{shape.back() * bytes, step, span, unit}.verify())
+  if (auto wrong = Swizzle{panel * bytes, step, span, unit}.verify())
     return emitError() << "shared buffer: " << *wrong;
   return success();
 }

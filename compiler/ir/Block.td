@@ -69,9 +69,12 @@ def Block_SharedType : TypeDef<Block_Dialect, "Shared"> {
     `!block.shared<64x128xbf16, step = 1, span = 8>`: rows one after another, whose chunks of `unit` bytes (16 when left
     out) are permuted: see compiler/ir/Swizzle.h. Without `step` and `span` nothing is permuted. i1 takes a byte.
     Three dimensions make a ring: the first counts its stages.
+
+    `panel = 64`: panels of 64 columns lie one after another, each with all rows. The hardware of sm_90 swizzles rows of
+    up to 128 bytes, so that wider tiles come in panels: `!block.shared<128x128xbf16, step = 1, span = 8, panel = 64>`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$step,
-                        "int64_t":$span, "int64_t":$unit);
+                        "int64_t":$span, "int64_t":$unit, "int64_t":$panel);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType,
@@ -85,7 +88,11 @@ def Block_SharedType : TypeDef<Block_Dialect, "Shared"> {
     int64_t elementBytes() const { return (getElementType().getIntOrFloatBitWidth() + 7) / 8; }
     int64_t stageBytes() const { return getRows() * getColumns() * elementBytes(); }
     int64_t bytes() const { return getStages() * stageBytes(); }
+    bool hasPanels() const { return getPanel() != getColumns(); }
+    /// Of the rows of a panel; without panels, of the rows.
     ::sectile::ir::Swizzle swizzle() const;
+    /// The bytes of a row, when TMA and wgmma know the swizzle: 128, 64 or 32. 0: nothing is permuted.
+    std::optional<int64_t> hardwareSwizzle() const;
     SharedType stage() const; ///< one stage of a ring
     SharedType ring(int64_t stages) const;
   }];

@@ -35,8 +35,9 @@ def Block_CopyBulkOp : Block_RingOp<"copy_bulk"> {
   let summary = "one thread begins to copy a tile from a view to an acquired stage";
   let description = [{
     Indices as in `tile.load`; elements outside of the view become 0. The stage is full once all of its bytes have
-    arrived. The hardware copies boxes of up to 256 rows, with rows of up to 128 bytes swizzled in units of 16; the
-    view has `tile.unit_stride` and `tile.aligned16`.
+    arrived. The hardware (TMA) copies a box for each panel: up to 256 rows and columns, of views with up to 5 dimensions
+    whose strides are multiples of 16 bytes (`tile.unit_stride`, `tile.aligned16`); rows lie as they are, or, of 128, 64 or
+    32 bytes, in the swizzle that Swizzle::forRows has for them.
 
     Example: `block.copy_bulk %x[%b, %h, %row, %c0] -> %k[%j] : !tile.view<4xbf16> -> !block.shared<2x128x64xbf16, step = 1, span = 8>`
   }];
@@ -90,9 +91,11 @@ def Block_DotAsyncOp : Block_Op<"dot_async", [
   let description = [{
     By wgmma, 64 rows for each group of four warps: the accumulator has the layout wgmmaAccumulator of
     compiler/ir/Fragments.h; A is a buffer, or a tensor in the layout wgmmaOperandA; B is a buffer of shape [k,n], or
-    [n,k] with `transposed_b`. Products of a thread complete in the order in which they began.
+    [n,k] with `transposed_b`, which elements of 8 bits need. Buffers have swizzled rows of 128, 64 or 32 bytes; wider ones
+    have panels. Products of a thread complete in the order in which they began.
 
-    Example: `%t = block.dot_async %p, %V, %acc : tensor<64x64xbf16, #a>, !block.shared<64x128xbf16>, tensor<64x128xf32, #c>`
+    Example: `%t = block.dot_async %p, %V, %acc : tensor<64x64xbf16, #a>, !block.shared<64x128xbf16, step = 1, span = 8,
+    panel = 64>, tensor<64x128xf32, #c>`
   }];
   let arguments = (ins AnyTypeOf<[Block_Tensor, Block_SharedType]>:$a, Block_SharedType:$b, Block_Tensor:$accumulator,
                    UnitAttr:$transposed_b);
@@ -106,6 +109,8 @@ def Block_DotWaitOp : Block_Op<"dot_wait", [
     TypesMatchWith<"gives the token's tensor", "token", "result", "::llvm::cast<TokenType>($_self).getTensor()">]> {
   let summary = "the result of a product, once at most `pending` later ones are in flight";
   let description = [{
+    Products complete in order, so this one has when `pending` or more were begun after it.
+
     Example: `%s = block.dot_wait %t pending 1 : !block.token<tensor<64x128xf32, #acc>>`
   }];
   let arguments = (ins Block_TokenType:$token, I32Attr:$pending);
@@ -121,17 +126,46 @@ def Block_SpecializeOp : Block_Op<"specialize", [HasParent<"BlockKernelOp">, NoT
   let summary = "groups of warps go different ways";
   let description = [{
     A role is a number of warps, in whole groups of four that come one after another, how many registers each of its
-    threads may use, and what it does. Its tensors are held by its warps; of what is outside it sees scalars, views and
+    threads may use (24 to 240, in steps of 8; in all no more than the block has at launch), and what it does. Its tensors are held by its warps; of what is outside it sees scalars, views and
     shared memory. Roles meet at the stages of rings only: a barrier of all threads would wait forever.
 
-    Example:
+    Example, four warps that copy the rows of %k and four that sum up q * k:
     ```mlir
-    block.specialize roles ["producer", "consumer"] warps [4, 8] registers [24, 240] {
-      block.acquire %k[%c0] : !block.shared<2x128x64xbf16>
-      block.copy_bulk %x[%c0, %c0] -> %k[%c0] : !tile.view<2xbf16> -> !block.shared<2x128x64xbf16>
-    }, {
-      %K = block.wait_full %k[%c0] : !block.shared<2x128x64xbf16> -> !block.shared<128x64xbf16>
-      block.release %k[%c0] : !block.shared<2x128x64xbf16>
+    #acc = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]],
+                         warp = [[16, 0], [32, 0]]>
+    !one = !block.shared<1x64x64xbf16, step = 1, span = 8>
+    !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
+    !stage = !block.shared<64x64xbf16, step = 1, span = 8>
+    block.kernel @products(%q: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16},
+                           %k: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16},
+                           %out: !tile.view<2xf32>, %n: i32) attributes {warps = 8 : i32} {
+      %c0 = arith.constant 0 : i32
+      %c1 = arith.constant 1 : i32
+      %c64 = arith.constant 64 : i32
+      %qRing = block.alloc : !one
+      %kRing = block.alloc : !ring
+      block.specialize roles ["producer", "consumer"] warps [4, 4] registers [24, 232] {
+        block.acquire %qRing[%c0] : !one
+        block.copy_bulk %q[%c0, %c0] -> %qRing[%c0] : !tile.view<2xbf16> -> !one
+        scf.for %j = %c0 to %n step %c1 : i32 {
+          %row = arith.muli %j, %c64 : i32
+          block.acquire %kRing[%j] : !ring
+          block.copy_bulk %k[%row, %c0] -> %kRing[%j] : !tile.view<2xbf16> -> !ring
+        }
+      }, {
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32, #acc>
+        %Q = block.wait_full %qRing[%c0] : !one -> !stage
+        %all = scf.for %j = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32, #acc>) : i32 {
+          %K = block.wait_full %kRing[%j] : !ring -> !stage
+          %t = block.dot_async %Q, %K, %sum {transposed_b} : !stage, !stage, tensor<64x64xf32, #acc>
+          %next = block.dot_wait %t pending 0 : !block.token<tensor<64x64xf32, #acc>>
+          block.release %kRing[%j] : !ring
+          scf.yield %next : tensor<64x64xf32, #acc>
+        }
+        block.release %qRing[%c0] : !one
+        tile.store %all, %out[%c0, %c0] : tensor<64x64xf32, #acc>, !tile.view<2xf32>
+      }
+      block.return
     }
     ```
   }];

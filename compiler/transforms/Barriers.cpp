@@ -18,7 +18,8 @@ struct Since {
 static bool touchesShared(Operation &op) {
   return op
       .walk([](Operation *inner) {
-        const bool touches = isa<ReadOp, WriteOp, BlockDotOp, CopyAsyncOp, CommitOp, WaitOp, BarrierOp>(inner) ||
+        const bool touches = isa<ReadOp, WriteOp, BlockDotOp, CopyAsyncOp, CommitOp, WaitOp, BarrierOp, AcquireOp,
+                                 CopyBulkOp, WaitFullOp, ReleaseOp, DotAsyncOp, DotWaitOp>(inner) ||
                              sectile::scratchBytes(inner) != 0;
         return touches ? WalkResult::interrupt() : WalkResult::advance();
       })

@@ -7,7 +7,8 @@
 //     copy_async   -> begun -> commit: in group g -> wait: complete -> barrier: visible to all
 //     write        -> complete                                      -> barrier: visible to all
 //
-// A slot that is no constant makes its whole ring unknown: what cannot be decided is not refused.
+// A product in flight reads until somebody waits for it, or for a later one. Stages that are handed to and fro are the
+// affair of CheckRings. A slot that is no constant makes its whole ring unknown: what cannot be decided is not refused.
 #include "compiler/ir/Block.h"
 #include "compiler/transforms/Passes.h"
 
@@ -51,6 +52,7 @@ private:
   void read(Operation *reader, Value buffer);
   void fill(Operation *op, Value buffer, bool isCopy);
   void wait(int64_t pending);
+  void begin(DotAsyncOp product);
   void barrier();
   void refuse(Operation *op, const Twine &message, Operation *other, StringRef note);
 
@@ -63,8 +65,9 @@ private:
 
   DenseMap<Value, Attribute> constants;
   llvm::MapVector<Slot, Fill> fills;
-  llvm::MapVector<Slot, Operation *> readers; ///< since the last barrier
-  SmallPtrSet<Operation *, 4> unknown;        ///< rings that were filled somewhere
+  llvm::MapVector<Slot, Operation *> readers;                        ///< since the last barrier
+  SmallPtrSet<Operation *, 4> unknown;                               ///< rings that were filled somewhere
+  SmallVector<std::pair<DotAsyncOp, SmallVector<Slot, 2>>> products; ///< in flight, with what they read
   int64_t groups = 0;
   bool isSound = true;
   SmallPtrSet<Operation *, 4> reported;
@@ -114,7 +117,22 @@ void PaperRun::fill(Operation *op, Value buffer, bool isCopy) {
     return;
   if (auto reader = readers.find(*slot); reader != readers.end() && !unknown.contains(slot->first))
     refuse(op, "overwrites what other threads may still read: a block.barrier is missing", reader->second, "read here");
+  for (auto &[product, slots] : products)
+    if (llvm::is_contained(slots, *slot) && !unknown.contains(slot->first))
+      refuse(op, "overwrites what a product in flight may still read: a block.dot_wait is missing", product,
+             "the product");
   fills[*slot] = {op, isCopy ? Fill::begun : Fill::complete};
+}
+
+void PaperRun::begin(DotAsyncOp product) {
+  SmallVector<Slot, 2> slots;
+  for (Value operand : product->getOperands())
+    if (isa<SharedType>(operand.getType())) {
+      read(product, operand);
+      if (std::optional<Slot> slot = slotOf(operand))
+        slots.push_back(*slot);
+    }
+  products.emplace_back(product, slots);
 }
 
 void PaperRun::wait(int64_t pending) {
@@ -179,6 +197,11 @@ void PaperRun::execute(Operation &op) {
         for (Value operand : {dot.getA(), dot.getB()})
           if (isa<SharedType>(operand.getType()))
             read(dot, operand);
+      })
+      .Case([&](DotAsyncOp product) { begin(product); })
+      .Case([&](DotWaitOp waiting) { // products complete in order
+        const size_t pending = waiting.getPending();
+        products.erase(products.begin(), products.end() - std::min(pending, products.size()));
       })
       .Case([&](CommitOp) {
         for (auto &[slot, fill] : fills)

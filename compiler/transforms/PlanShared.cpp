@@ -3,6 +3,7 @@
 //   1. Each gets an interval of the program in which it lives: from the first use of a buffer to the last, loops as a
 //      whole unless every pass fills it first; the operation itself for scratch memory.
 //   2. The largest first, each goes to the lowest offset that is free of those that live at the same time.
+//      Roles run side by side: what is in one lives as long as all of them.
 //   3. A buffer on top of another one's place begins with a barrier: threads may still read what was there. Scratch
 //      memory does by itself.
 #include "compiler/analysis/Scratch.h"
@@ -30,6 +31,7 @@ struct Area {
   int64_t from = 0, to = 0;   ///< of the program, both inclusive
   Operation *begin = nullptr; ///< what uses it first
   int64_t offset = 0;
+  int64_t alignment = 128; ///< all banks
 
   bool meets(const Area &other) const { return from <= other.to && other.from <= to; }
   bool overlaps(const Area &other) const {
@@ -93,14 +95,26 @@ Block *homeOf(AllocOp alloc) {
   }
 }
 
-/// An operation inside of a loop may run again: the loop as a whole uses the buffer.
+/// The operation itself, or the roles that it is in.
+Operation *outsideOfRoles(Operation *op) {
+  auto roles = op->getParentOfType<SpecializeOp>();
+  return roles ? roles.getOperation() : op;
+}
+
+/// An operation inside of a loop may run again: the loop as a whole uses the buffer. A product reads it until somebody
+/// waits for the result.
 void Plan::extend(Area &area, Block *home, Operation *user) {
+  if (isa<CopyBulkOp, WaitFullOp, DotAsyncOp>(user))
+    area.alignment = 1024; // as the hardware's swizzle repeats
   if (isa<StageOp>(user)) {
     for (Operation *next : user->getUsers())
       extend(area, home, next);
     return;
   }
-  Operation *outermost = home->findAncestorOpInBlock(*user);
+  if (auto product = dyn_cast<DotAsyncOp>(user))
+    for (Operation *wait : product.getToken().getUsers())
+      extend(area, home, isa<DotWaitOp>(wait) ? wait : home->getTerminator());
+  Operation *outermost = outsideOfRoles(home->findAncestorOpInBlock(*user));
   auto [from, to] = spans.lookup(outermost);
   if (!area.begin || from < area.from) {
     area.from = from;
@@ -119,14 +133,14 @@ void Plan::collect() {
       if (area.begin)
         areas.push_back(area);
     } else if (const int64_t bytes = sectile::scratchBytes(op)) {
-      auto [from, to] = spans.lookup(op);
-      areas.push_back({op, bytes, from, to, op});
+      Operation *outermost = outsideOfRoles(op);
+      auto [from, to] = spans.lookup(outermost);
+      areas.push_back({op, bytes, from, to, outermost});
     }
   });
 }
 
 void Plan::place() {
-  constexpr int64_t alignment = 128; // all banks
   SmallVector<Area *> order, placed;
   for (Area &area : areas)
     order.push_back(&area);
@@ -137,7 +151,7 @@ void Plan::place() {
       moved = false;
       for (const Area *other : placed)
         if (area->meets(*other) && area->overlaps(*other)) {
-          area->offset = static_cast<int64_t>(llvm::alignTo(other->offset + other->bytes, alignment));
+          area->offset = static_cast<int64_t>(llvm::alignTo(other->offset + other->bytes, area->alignment));
           moved = true;
         }
     }

@@ -37,7 +37,7 @@ block.kernel @rows(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stri
 block.kernel @wide(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x128xbf16, step = 1, span = 8>
-  // expected-error@+1 {{op swizzles rows of up to 128 bytes, got 256}}
+  // expected-error@+1 {{op swizzles rows of 128 bytes by step 1 and span 8, 64 by 2 and 4, or 32 by 4 and 2, got rows of 256}}
   block.copy_bulk %x[%c0, %c0] -> %ring[%c0] : !tile.view<2xbf16> -> !block.shared<2x64x128xbf16, step = 1, span = 8>
   block.return
 }
@@ -99,10 +99,10 @@ block.kernel @left(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stri
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
   %b = block.alloc : !block.shared<64x64xbf16, step = 1, span = 8>
-  %a = block.alloc : !block.shared<64x32xbf16>
+  %a = block.alloc : !block.shared<64x32xbf16, step = 2, span = 4>
   %zero = arith.constant dense<0.0> : tensor<64x64xf32, #c>
   // expected-error@+1 {{op needs A of 64x64x}}
-  %t = block.dot_async %a, %b, %zero : !block.shared<64x32xbf16>, !block.shared<64x64xbf16, step = 1, span = 8>, tensor<64x64xf32, #c>
+  %t = block.dot_async %a, %b, %zero : !block.shared<64x32xbf16, step = 2, span = 4>, !block.shared<64x64xbf16, step = 1, span = 8>, tensor<64x64xf32, #c>
   block.return
 }
 
@@ -138,7 +138,7 @@ block.kernel @budget(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_st
 block.kernel @file(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 12 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
-  // expected-error@+1 {{op has 65536 registers for all roles, got 92160}}
+  // expected-error@+1 {{op has 64512 registers for all roles, 168 for each of the 384 threads at launch, got 92160}}
   block.specialize roles ["p", "c"] warps [4, 8] registers [240, 240] {
   }, {
   }
