@@ -162,6 +162,7 @@ LogicalResult KernelLowering::lower(Operation *op) {
       .Default([&](Operation *op) -> LogicalResult {
         if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
           return lowerElementwise(op);
-        return op->emitOpError("has no lowering to NVIDIA GPUs");
+        return op->emitOpError(isa<BlockDialect>(op->getDialect()) ? "has no lowering yet, on no target"
+                                                                   : "has no lowering to NVIDIA GPUs");
       });
 }

@@ -7,7 +7,7 @@ using namespace sectile::ir;
 
 LogicalResult KernelLowering::lower(AllocOp op) {
   if (op.getType().hasPanels())
-    return op.emitOpError("has no lowering to NVIDIA GPUs for buffers in panels, got ") << op.getType();
+    return op.emitOpError("has no lowering yet for buffers in panels, on no target, got ") << op.getType();
   std::optional<int64_t> offset = op.getOffset();
   if (!offset)
     return op.emitError("has no place in shared memory yet: plan shared memory first");

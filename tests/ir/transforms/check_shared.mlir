@@ -100,3 +100,45 @@ block.kernel @ring(%x: !tile.view<2xf32> {tile.unit_stride, tile.aligned16}, %n:
   }
   block.return
 }
+
+// -----
+
+#c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
+!buffer = !block.shared<64x64xbf16, step = 1, span = 8>
+block.kernel @product() attributes {warps = 4 : i32} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32, #c>
+  %x = arith.constant dense<0.0> : tensor<64x64xbf16, #c>
+  %a = block.alloc : !buffer
+  // expected-note@+1 {{stored here}}
+  block.write %x -> %a : tensor<64x64xbf16, #c> -> !buffer
+  // expected-error@+1 {{op reads what other threads may not have stored yet: a block.barrier is missing}}
+  %t = block.dot_async %a, %a, %zero : !buffer, !buffer, tensor<64x64xf32, #c>
+  %s = block.dot_wait %t pending 0 : !block.token<tensor<64x64xf32, #c>>
+  block.return
+}
+
+// -----
+
+// A barrier does not end a product; waiting for a later one does.
+#c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
+!buffer = !block.shared<64x64xbf16, step = 1, span = 8>
+!token = !block.token<tensor<64x64xf32, #c>>
+block.kernel @in_flight() attributes {warps = 4 : i32} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32, #c>
+  %x = arith.constant dense<0.0> : tensor<64x64xbf16, #c>
+  %a = block.alloc : !buffer
+  %b = block.alloc : !buffer
+  block.write %x -> %a : tensor<64x64xbf16, #c> -> !buffer
+  block.write %x -> %b : tensor<64x64xbf16, #c> -> !buffer
+  block.barrier
+  %t = block.dot_async %a, %a, %zero : !buffer, !buffer, tensor<64x64xf32, #c>
+  // expected-note@+1 {{the product}}
+  %u = block.dot_async %b, %b, %zero : !buffer, !buffer, tensor<64x64xf32, #c>
+  %r = block.dot_wait %t pending 1 : !token
+  block.barrier
+  block.write %x -> %a : tensor<64x64xbf16, #c> -> !buffer
+  // expected-error@+1 {{op overwrites what a product in flight may still read: a block.dot_wait is missing}}
+  block.write %x -> %b : tensor<64x64xbf16, #c> -> !buffer
+  %s = block.dot_wait %u pending 0 : !token
+  block.return
+}

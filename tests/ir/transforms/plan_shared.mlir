@@ -91,3 +91,45 @@ block.kernel @passes(%n: i32) attributes {warps = 2 : i32} {
   }
   block.return
 }
+
+// Roles run side by side: buffers of two of them share nothing. What TMA fills and wgmma reads begins where the swizzle
+// does, at multiples of 1024 bytes.
+#g = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
+// CHECK-LABEL: block.kernel @roles
+// CHECK-SAME: shared_bytes = 33792 : i64
+block.kernel @roles(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16}) attributes {warps = 8 : i32} {
+  %c0 = arith.constant 0 : i32
+  // CHECK: block.alloc {offset = 17408 : i64} : <1x128x64xbf16, step = 1, span = 8>
+  %ring = block.alloc : !block.shared<1x128x64xbf16, step = 1, span = 8>
+  block.specialize roles ["p", "c"] warps [4, 4] registers [24, 240] {
+    %t = arith.constant dense<0.0> : tensor<64x66xf32, #g>
+    // CHECK: block.alloc {offset = 0 : i64} : <64x66xf32>
+    %a = block.alloc : !block.shared<64x66xf32>
+    block.write %t -> %a : tensor<64x66xf32, #g> -> !block.shared<64x66xf32>
+    block.acquire %ring[%c0] : !block.shared<1x128x64xbf16, step = 1, span = 8>
+    block.copy_bulk %x[%c0, %c0] -> %ring[%c0] : !tile.view<2xbf16> -> !block.shared<1x128x64xbf16, step = 1, span = 8>
+  }, {
+    %t = arith.constant dense<0.0> : tensor<1x32xf32, #g>
+    // CHECK: block.alloc {offset = 16896 : i64} : <1x32xf32>
+    %a = block.alloc : !block.shared<1x32xf32>
+    block.write %t -> %a : tensor<1x32xf32, #g> -> !block.shared<1x32xf32>
+  }
+  block.return
+}
+
+// A product reads its buffers until somebody waits for it.
+!stage = !block.shared<64x64xbf16, step = 1, span = 8>
+// CHECK-LABEL: block.kernel @product
+// CHECK-SAME: shared_bytes = 16384 : i64
+block.kernel @product() attributes {warps = 4 : i32} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32, #g>
+  %v = arith.constant dense<0.0> : tensor<64x64xbf16, #g>
+  %a = block.alloc : !stage
+  %b = block.alloc : !stage
+  block.write %v -> %a : tensor<64x64xbf16, #g> -> !stage
+  block.barrier
+  %t = block.dot_async %a, %a, %zero : !stage, !stage, tensor<64x64xf32, #g>
+  block.write %v -> %b : tensor<64x64xbf16, #g> -> !stage
+  %s = block.dot_wait %t pending 0 : !block.token<tensor<64x64xf32, #g>>
+  block.return
+}
