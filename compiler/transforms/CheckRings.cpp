@@ -19,26 +19,34 @@ using namespace sectile::ir;
 
 namespace {
 
-/// That who fills a ring and who reads it agree on the number of iterations.
+/// That somebody fills a ring and somebody reads it, one role the former, and that they agree on the number of
+/// iterations.
 void compare(TypedValue<SharedType> ring, std::deque<Role> &roles, Faults &refuse) {
-  Operation *fills = nullptr, *waits = nullptr;
-  Role *producer = nullptr;
   if (llvm::any_of(roles, [&](Role &role) { return role.rings[ring].isWrong; }))
     return;
+  auto find = [&](auto isOne) {
+    auto users = ring.getUsers();
+    auto found = llvm::find_if(users, isOne);
+    return found == users.end() ? nullptr : *found;
+  };
+  Operation *fills = find([](Operation *user) { return isa<CopyBulkOp>(user); });
+  Operation *waits = find([](Operation *user) { return isa<WaitFullOp>(user); });
+  if (waits && !fills)
+    return refuse(waits, "waits for a ring that nobody fills", ring.getDefiningOp(), "the ring");
+  if (fills && !waits)
+    return refuse(fills, "fills a ring that nobody waits for", ring.getDefiningOp(), "the ring");
+
+  Role *producer = nullptr;
   for (Role &role : roles)
     for (const Iteration &iteration : role.rings[ring].iterations) {
-      if (iteration.copied && producer && producer != &role)
+      if (!iteration.copied)
+        continue;
+      if (producer && producer != &role)
         return refuse(iteration.copied, "fills a ring that role '" + Twine(producer->name) + "' fills, too", fills,
                       "filled here");
-      if (iteration.copied)
-        producer = &role, fills = iteration.copied;
-      if (iteration.full)
-        waits = iteration.full;
+      producer = &role;
+      fills = iteration.copied;
     }
-  if (waits && !producer)
-    return refuse(waits, "waits for a ring that nobody fills", ring.getDefiningOp(), "the ring");
-  if (producer && !waits)
-    return refuse(fills, "fills a ring that nobody waits for", ring.getDefiningOp(), "the ring");
   if (!producer || producer->isGuessed)
     return;
   const int64_t filled = producer->rings[ring].acquired;

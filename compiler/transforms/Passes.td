@@ -33,10 +33,12 @@ def CheckLayouts : Pass<"sectile-check-layouts"> {
 def CheckRings : Pass<"sectile-check-rings"> {
   let summary = "rings that are handed to and fro do not stop, and no stage is read after it was given back";
   let description = [{
-    Finds, role by role: copies into a ring of which no stage was acquired, stages that are acquired and not filled, waited
-    for and not released, released twice, before a product in flight has read them, or without having been waited for,
-    reads after the release, and products that are waited for twice or never. Within one block of operations stages are
-    told apart by their index; what cannot be decided passes. Changes nothing.
+    Runs each role of a kernel on paper and finds: iterations that do not count from 0 one by one; copies into a stage that
+    was not acquired, or twice; stages that are acquired and not filled, waited for and not released, released twice,
+    without having been waited for, or before a product in flight has read them; reads after the release; waits that
+    cannot end because the stage is still held; products that are waited for twice, never, or with too many pending;
+    accumulators in use meanwhile; roles that differ in the number of iterations; rings that two fill, or nobody; scratch
+    memory in roles. What is not known is chosen in the kernel's favour: what cannot be decided passes. Changes nothing.
   }];
 }
 

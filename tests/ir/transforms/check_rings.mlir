@@ -502,11 +502,11 @@ block.kernel @trips(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attri
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @both_fill(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attributes {warps = 8 : i32} {
+block.kernel @both_fill(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attributes {warps = 12 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %ring = block.alloc : !ring
-  block.specialize roles ["producer", "consumer"] warps [4, 4] registers [24, 240] {
+  block.specialize roles ["producer", "another", "consumer"] warps [4, 4, 4] registers [24, 24, 240] {
     scf.for %j = %c0 to %n step %c1 : i32 {
       block.acquire %ring[%j] : !ring
       // expected-note@+1 {{filled here}}
@@ -517,6 +517,11 @@ block.kernel @both_fill(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) a
       block.acquire %ring[%j] : !ring
       // expected-error@+1 {{op fills a ring that role 'producer' fills, too}}
       block.copy_bulk %x[%c0, %c0] -> %ring[%j] : !view -> !ring
+    }
+  }, {
+    scf.for %j = %c0 to %n step %c1 : i32 {
+      %K = block.wait_full %ring[%j] : !ring -> !stage
+      block.release %ring[%j] : !ring
     }
   }
   block.return
@@ -540,5 +545,137 @@ block.kernel @scratch(%x: !view {tile.unit_stride, tile.aligned16}) attributes {
     // expected-error@+1 {{op takes 16384 bytes of scratch memory between barriers of all threads, which in role 'consumer' do not come}}
     %u = block.convert %t : tensor<64x64xf32, #c> -> tensor<64x64xf32, #t>
   }
+  block.return
+}
+
+// -----
+
+// Nothing is wrong from here on. Bounds that are equal without being seen to be:
+!view = !tile.view<2xbf16>
+!ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
+!stage = !block.shared<64x64xbf16, step = 1, span = 8>
+block.kernel @recomputed(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32, %h: i32) attributes {warps = 8 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ring = block.alloc : !ring
+  block.specialize roles ["producer", "consumer"] warps [4, 4] registers [24, 240] {
+    %m = arith.muli %n, %h : i32
+    scf.for %j = %c0 to %m step %c1 : i32 {
+      block.acquire %ring[%j] : !ring
+      block.copy_bulk %x[%c0, %c0] -> %ring[%j] : !view -> !ring
+    }
+  }, {
+    %m = arith.muli %n, %h : i32
+    %K = block.wait_full %ring[%c0] : !ring -> !stage
+    block.release %ring[%c0] : !ring
+    scf.for %j = %c1 to %m step %c1 : i32 {
+      %L = block.wait_full %ring[%j] : !ring -> !stage
+      block.release %ring[%j] : !ring
+    }
+  }
+  block.return
+}
+
+// -----
+
+// A condition that nobody knows.
+!view = !tile.view<2xbf16>
+!ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
+!stage = !block.shared<64x64xbf16, step = 1, span = 8>
+block.kernel @conditional(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32, %h: i32) attributes {warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ring = block.alloc : !ring
+  scf.for %t = %c0 to %n step %c1 : i32 {
+    %more = arith.cmpi slt, %t, %h : i32
+    scf.if %more {
+      block.acquire %ring[%t] : !ring
+      block.copy_bulk %x[%c0, %c0] -> %ring[%t] : !view -> !ring
+    }
+    scf.if %more {
+      %K = block.wait_full %ring[%t] : !ring -> !stage
+      block.release %ring[%t] : !ring
+    }
+  }
+  block.return
+}
+
+// -----
+
+// A ring counts on around an outer loop, by a carried number.
+!view = !tile.view<2xbf16>
+!ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
+!stage = !block.shared<64x64xbf16, step = 1, span = 8>
+block.kernel @counts_on(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32, %h: i32) attributes {warps = 8 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ring = block.alloc : !ring
+  block.specialize roles ["producer", "consumer"] warps [4, 4] registers [24, 240] {
+    %all = scf.for %t = %c0 to %n step %c1 iter_args(%i = %c0) -> (i32) : i32 {
+      %end = scf.for %j = %c0 to %h step %c1 iter_args(%k = %i) -> (i32) : i32 {
+        block.acquire %ring[%k] : !ring
+        block.copy_bulk %x[%c0, %c0] -> %ring[%k] : !view -> !ring
+        %next = arith.addi %k, %c1 : i32
+        scf.yield %next : i32
+      }
+      scf.yield %end : i32
+    }
+  }, {
+    %all = scf.for %t = %c0 to %n step %c1 iter_args(%i = %c0) -> (i32) : i32 {
+      %end = scf.for %j = %c0 to %h step %c1 iter_args(%k = %i) -> (i32) : i32 {
+        %K = block.wait_full %ring[%k] : !ring -> !stage
+        block.release %ring[%k] : !ring
+        %next = arith.addi %k, %c1 : i32
+        scf.yield %next : i32
+      }
+      scf.yield %end : i32
+    }
+  }
+  block.return
+}
+
+// -----
+
+!view = !tile.view<2xbf16>
+!ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
+!stage = !block.shared<64x64xbf16, step = 1, span = 8>
+block.kernel @begins_anywhere(%x: !view {tile.unit_stride, tile.aligned16}, %lo: i32, %n: i32) attributes {warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ring = block.alloc : !ring
+  scf.for %j = %lo to %n step %c1 : i32 {
+    %i = arith.subi %j, %lo : i32
+    block.acquire %ring[%i] : !ring
+    block.copy_bulk %x[%c0, %c0] -> %ring[%i] : !view -> !ring
+    %K = block.wait_full %ring[%i] : !ring -> !stage
+    block.release %ring[%i] : !ring
+  }
+  block.return
+}
+
+// -----
+
+// More passes than anybody runs on paper.
+!view = !tile.view<2xbf16>
+!ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
+!stage = !block.shared<64x64xbf16, step = 1, span = 8>
+block.kernel @long(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ring = block.alloc : !ring
+  %many = arith.constant 100000 : i32
+  scf.for %j = %c0 to %many step %c1 : i32 {
+    block.acquire %ring[%j] : !ring
+    block.copy_bulk %x[%c0, %c0] -> %ring[%j] : !view -> !ring
+    %K = block.wait_full %ring[%j] : !ring -> !stage
+    %before = arith.subi %j, %c1 : i32
+    %isFirst = arith.cmpi eq, %j, %c0 : i32
+    scf.if %isFirst {
+    } else {
+      block.release %ring[%before] : !ring
+    }
+  }
+  %last = arith.constant 99999 : i32
+  block.release %ring[%last] : !ring
   block.return
 }
