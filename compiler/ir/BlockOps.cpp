@@ -31,8 +31,8 @@ static LogicalResult verifyTensor(Operation *op, Type type, int64_t warps) {
   if (!layout)
     return op->emitOpError("needs a layout for each tensor, got ") << tensor;
   if (layout.warpCount() != warps)
-    return op->emitOpError("is in a kernel of ")
-           << warps << " warps, got a tensor that is held by " << layout.warpCount() << ": " << tensor;
+    return op->emitOpError("is run by ") << warps << " warps, got a tensor that is held by " << layout.warpCount()
+                                         << ": " << tensor;
   return success();
 }
 

@@ -436,3 +436,30 @@ block.kernel @launch() attributes {warps = 20 : i32} {
   }
   block.return
 }
+
+// -----
+
+#c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
+#a = #block.layout<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
+!buffer = !block.shared<64x64xbf16, step = 1, span = 8>
+block.kernel @a_shape() attributes {warps = 4 : i32} {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32, #c>
+  %p = arith.constant dense<0.0> : tensor<64x32xbf16, #a>
+  %b = block.alloc : !buffer
+  // expected-error@+1 {{op needs A of 64x64x'bf16', got 'tensor<64x32xbf16}}
+  %t = block.dot_async %p, %b, %zero : tensor<64x32xbf16, #a>, !buffer, tensor<64x64xf32, #c>
+  block.return
+}
+
+// -----
+
+// A role's tensors are held by its own warps.
+#r = #block.layout<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [0], [0]]>
+block.kernel @warps_of_role() attributes {warps = 8 : i32} {
+  block.specialize roles ["p", "c"] warps [4, 4] registers [24, 240] {
+  }, {
+    // expected-error@+1 {{op is run by 4 warps, got a tensor that is held by 8}}
+    %i = tile.iota : tensor<64xi32, #r>
+  }
+  block.return
+}

@@ -24,7 +24,7 @@ block.kernel @no_layout() attributes {warps = 1 : i32} {
 
 #row = #block.layout<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32]]>
 block.kernel @other_warps() attributes {warps = 4 : i32} {
-  // expected-error@+1 {{op is in a kernel of 4 warps, got a tensor that is held by 2}}
+  // expected-error@+1 {{op is run by 4 warps, got a tensor that is held by 2}}
   %t = tile.iota : tensor<64xi32, #row>
   block.return
 }
