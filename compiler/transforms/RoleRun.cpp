@@ -47,13 +47,6 @@ private:
   void release(ReleaseOp op);
   void begin(DotAsyncOp op);
   void wait(DotWaitOp op);
-  /// Once something is wrong with a ring, nothing more is said of it.
-  void wrong(RingRecord &record, Operation *op, const Twine &message, Operation *other, StringRef note) {
-    record.isWrong = true;
-    refuse(op, message, other, note);
-  }
-  /// That iteration `index` can come: its predecessor in the same stage is not held by this role.
-  bool canCome(Operation *op, TypedValue<SharedType> ring, int64_t index, StringRef what);
 
   Role &role;
   PaperScalars &scalars;
@@ -93,76 +86,27 @@ static bool usesRings(Operation *op) {
 
 //===-- rings -----------------------------------------------------------------------------------------------------===//
 
-bool RoleRun::canCome(Operation *op, TypedValue<SharedType> ring, int64_t index, StringRef what) {
-  RingRecord &record = role.rings[ring];
-  const int64_t stages = ring.getType().getStages(), before = index - stages;
-  if (before < 0 || before >= record.full || record[before].released)
-    return true;
-  wrong(record, op,
-        Twine(what) + " iteration " + Twine(index) + " of a ring of " + Twine(stages) + " stages while iteration " +
-            Twine(before) + " is not released: it waits forever",
-        record[before].full, "waited for here");
-  return false;
-}
-
 void RoleRun::acquire(AcquireOp op) {
   RingRecord &record = role.rings[op.getRing()];
-  if (record.isWrong)
-    return;
-  const int64_t index = indexOf(op.getIndex(), record.acquired);
-  if (index != record.acquired)
-    return wrong(record, op,
-                 "acquires iteration " + Twine(index) + " of a ring, where " + Twine(record.acquired) +
-                     " comes next: rings count from 0, one by one",
-                 op.getRing().getDefiningOp(), "the ring");
-  if (!canCome(op, op.getRing(), index, "acquires"))
-    return;
-  record[index].acquired = op;
-  ++record.acquired;
+  if (!record.isWrong)
+    record.acquire(op, indexOf(op.getIndex(), record.acquired), refuse);
 }
 
 void RoleRun::copy(CopyBulkOp op) {
   RingRecord &record = role.rings[op.getRing()];
-  if (record.isWrong)
-    return;
-  const int64_t index = indexOf(op.getIndex(), std::max<int64_t>(record.acquired - 1, 0));
-  if (index < 0 || index >= record.acquired)
-    return wrong(record, op,
-                 "copies iteration " + Twine(index) +
-                     " of a ring into a stage that was not acquired: others may still read it",
-                 op.getRing().getDefiningOp(), "the ring");
-  Iteration &iteration = record[index];
-  if (iteration.copied)
-    return wrong(record, op, "copies iteration " + Twine(index) + " of a ring for the second time", iteration.copied,
-                 "copied here");
-  iteration.copied = op;
+  if (!record.isWrong)
+    record.copy(op, indexOf(op.getIndex(), std::max<int64_t>(record.acquired - 1, 0)), refuse);
 }
 
 void RoleRun::waitFull(WaitFullOp op) {
   RingRecord &record = role.rings[op.getRing()];
+  held.erase(op.getStage());
   if (record.isWrong)
     return;
   const int64_t index = indexOf(op.getIndex(), record.full);
-  held.erase(op.getStage());
-  if (index < 0 || index > record.full)
-    return wrong(record, op,
-                 "waits for iteration " + Twine(index) + " of a ring, where " + Twine(record.full) +
-                     " comes next: rings count from 0, one by one",
-                 op.getRing().getDefiningOp(), "the ring");
-  held[op.getStage()] = {op.getRing(), index};
-  Iteration &iteration = record[index];
-  if (index < record.full) { // once more, which is no harm
-    if (iteration.released)
-      wrong(record, op, "waits for a stage that was released", iteration.released, "released here");
-    return;
-  }
-  if (!canCome(op, op.getRing(), index, "waits for"))
-    return;
-  if (record.acquired > 0 && !iteration.copied)
-    wrong(record, op, "waits for iteration " + Twine(index) + " of a ring that is not copied before: it waits forever",
-          op.getRing().getDefiningOp(), "the ring");
-  iteration.full = op;
-  ++record.full;
+  record.waitFull(op, index, refuse);
+  if (!record.isWrong)
+    held[op.getStage()] = {op.getRing(), index};
 }
 
 void RoleRun::release(ReleaseOp op) {
@@ -173,20 +117,14 @@ void RoleRun::release(ReleaseOp op) {
   while (oldest + 1 < record.full && record[oldest].released)
     ++oldest;
   const int64_t index = indexOf(op.getIndex(), oldest);
-  if (index < 0 || index >= record.full)
-    return wrong(record, op,
-                 "releases iteration " + Twine(index) + " of a ring that was not waited for: it may not be there",
-                 op.getRing().getDefiningOp(), "the ring");
-  Iteration &iteration = record[index];
-  if (iteration.released)
-    return wrong(record, op, "releases a stage for the second time", iteration.released, "released here");
+  record.release(op, index, refuse);
   for (const Product &product : llvm::drop_begin(products, complete))
     for (const Held &read : product.reads)
-      if (read.ring == op.getRing() && read.index == index)
-        return wrong(record, op,
-                     "releases a stage that a product in flight may still read: a block.dot_wait is missing",
-                     product.op, "the product");
-  iteration.released = op;
+      if (read.ring == op.getRing() && read.index == index && !record.isWrong) {
+        record.isWrong = true;
+        refuse(op, "releases a stage that a product in flight may still read: a block.dot_wait is missing", product.op,
+               "the product");
+      }
 }
 
 //===-- products in flight ----------------------------------------------------------------------------------------===//
@@ -293,8 +231,10 @@ void RoleRun::use(Operation &op) {
   for (Value operand : op.getOperands()) {
     if (auto stage = held.find(operand); stage != held.end() && !isa<scf::YieldOp, scf::ForOp>(op)) {
       RingRecord &record = role.rings[stage->second.ring];
-      if (Operation *released = record[stage->second.index].released; released && !record.isWrong)
-        wrong(record, &op, "reads a stage that was released", released, "released here");
+      if (Operation *released = record[stage->second.index].released; released && !record.isWrong) {
+        record.isWrong = true;
+        refuse(&op, "reads a stage that was released", released, "released here");
+      }
     }
     if (auto product = taken.find(operand); product != taken.end() && !product->second->wait)
       refuse(&op, "uses the accumulator of a product in flight: a block.dot_wait gives the sum", product->second->op,
@@ -343,17 +283,7 @@ void RoleRun::finish() {
     if (!product.wait)
       refuse(product.op, "is never waited for: its result is nowhere");
   for (auto &[ring, record] : role.rings)
-    for (const Iteration &iteration : record.iterations) {
-      if (record.isWrong)
-        break;
-      if (iteration.acquired && !iteration.copied)
-        wrong(record, iteration.acquired,
-              "acquires a stage of a ring that is not filled: who waits for it waits forever", ring.getDefiningOp(),
-              "the ring");
-      else if (iteration.full && !iteration.released)
-        wrong(record, iteration.full, "waits for a stage that is never released: its producer waits forever",
-              ring.getDefiningOp(), "the ring");
-    }
+    record.finish(refuse);
 }
 
 std::deque<Role> sectile::runOnPaper(BlockKernelOp kernel, Faults &refuse) {

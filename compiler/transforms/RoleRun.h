@@ -17,30 +17,6 @@
 
 namespace sectile {
 
-/// What a role did for one iteration of a ring.
-struct Iteration {
-  mlir::Operation *acquired = nullptr, *copied = nullptr, *full = nullptr, *released = nullptr;
-};
-
-/// What a role did with one ring.
-struct RingRecord {
-  std::deque<Iteration> iterations; ///< from 0 on
-  int64_t acquired = 0, full = 0;   ///< how many were
-  bool isWrong = false;             ///< was refused; the record ends there
-
-  Iteration &operator[](int64_t index) {
-    if (index >= static_cast<int64_t>(iterations.size()))
-      iterations.resize(index + 1);
-    return iterations[index];
-  }
-};
-
-struct Role {
-  llvm::StringRef name;
-  llvm::MapVector<mlir::Value, RingRecord> rings;
-  bool isGuessed = false; ///< the number of its iterations
-};
-
 /// How errors go out: each operation is at fault once, however many passes find it.
 class Faults {
 public:
@@ -56,6 +32,45 @@ public:
 
 private:
   llvm::SmallPtrSet<mlir::Operation *, 4> reported;
+};
+
+/// What a role did for one iteration of a ring.
+struct Iteration {
+  mlir::Operation *acquired = nullptr, *copied = nullptr, *full = nullptr, *released = nullptr;
+};
+
+/// What a role did with one ring. Each step is given its iteration, and refused when it cannot be right.
+struct RingRecord {
+  std::deque<Iteration> iterations; ///< from 0 on
+  int64_t acquired = 0, full = 0;   ///< how many were
+  bool isWrong = false;             ///< was refused: nothing more is said of this ring
+
+  void acquire(ir::AcquireOp op, int64_t index, Faults &refuse);
+  void copy(ir::CopyBulkOp op, int64_t index, Faults &refuse);
+  void waitFull(ir::WaitFullOp op, int64_t index, Faults &refuse);
+  void release(ir::ReleaseOp op, int64_t index, Faults &refuse);
+  void finish(Faults &refuse);
+
+  Iteration &operator[](int64_t index) {
+    if (index >= static_cast<int64_t>(iterations.size()))
+      iterations.resize(index + 1);
+    return iterations[index];
+  }
+
+private:
+  /// That iteration `index` can come: the one before it in the same stage is not held by this role.
+  bool canCome(mlir::Operation *op, int64_t stages, int64_t index, llvm::StringRef what, Faults &refuse);
+  void wrong(Faults &refuse, mlir::Operation *op, const llvm::Twine &message, mlir::Operation *other,
+             llvm::StringRef note) {
+    isWrong = true;
+    refuse(op, message, other, note);
+  }
+};
+
+struct Role {
+  llvm::StringRef name;
+  llvm::MapVector<mlir::Value, RingRecord> rings;
+  bool isGuessed = false; ///< the number of its iterations
 };
 
 /// Runs the body of a kernel. Roles come on top of the one that all warps have; what is wrong is refused.
