@@ -63,12 +63,7 @@ LogicalResult CopyBulkOp::verify() {
            << ring.swizzle().rowBytes << ": " << ring;
   if (failed(verifyPlace(*this, ring, *swizzle)))
     return failure();
-  auto argument = dyn_cast<BlockArgument>(getView());
-  auto kernel = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : FunctionOpInterface();
-  for (StringRef fact : {"tile.unit_stride", "tile.aligned16"})
-    if (!kernel || !kernel.getArgAttr(argument.getArgNumber(), fact))
-      return emitOpError("needs a view with ") << fact;
-  return success();
+  return verifyWholeChunks(*this, getView());
 }
 
 //===-- products in flight ----------------------------------------------------------------------------------------===//

@@ -39,6 +39,15 @@ LogicalResult ReadOp::verify() {
   return verifyTransfer(*this, getResult().getType(), getBuffer().getType(), getTransposed());
 }
 
+LogicalResult sectile::ir::verifyWholeChunks(Operation *op, Value view) {
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto kernel = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : FunctionOpInterface();
+  for (StringRef fact : {"tile.unit_stride", "tile.aligned16"})
+    if (!kernel || !kernel.getArgAttr(argument.getArgNumber(), fact))
+      return op->emitOpError("needs a view with ") << fact;
+  return success();
+}
+
 LogicalResult CopyAsyncOp::verify() {
   ViewType view = getView().getType();
   SharedType buffer = getBuffer().getType();
@@ -54,12 +63,7 @@ LogicalResult CopyAsyncOp::verify() {
   if (const int64_t bytes = buffer.getColumns() * buffer.elementBytes(); bytes % 16 != 0 || buffer.getUnit() != 16)
     return emitOpError("copies chunks of 16 bytes, got rows of ")
            << bytes << " bytes and swizzled units of " << buffer.getUnit() << " bytes: " << buffer;
-  auto argument = dyn_cast<BlockArgument>(getView());
-  auto kernel = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : FunctionOpInterface();
-  for (StringRef fact : {"tile.unit_stride", "tile.aligned16"})
-    if (!kernel || !kernel.getArgAttr(argument.getArgNumber(), fact))
-      return emitOpError("needs a view with ") << fact;
-  return success();
+  return verifyWholeChunks(*this, getView());
 }
 
 LogicalResult WaitOp::verify() {
