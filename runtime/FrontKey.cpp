@@ -6,7 +6,7 @@
 
 using namespace sectile;
 
-static constexpr size_t scheduleWords = 3, headerWords = 2 + scheduleWords;
+static constexpr size_t scheduleWords = sizeof(Schedule) / sizeof(uint64_t), headerWords = 2 + scheduleWords;
 static_assert(sizeof(Schedule) == scheduleWords * sizeof(uint64_t) &&
                   std::has_unique_object_representations_v<Schedule>,
               "a schedule fills its words without padding");

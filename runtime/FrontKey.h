@@ -49,7 +49,7 @@ private:
   Descriptor argument(size_t index) const;
   Schedule schedule() const;
 
-  // identity | argument count, config bytes | schedule (3) | descriptors, four a word | config, padded with zeros
+  // identity | argument count, config bytes | schedule | descriptors, four a word | config, padded with zeros
   llvm::SmallVector<uint64_t, 49> words;
   uint64_t hashed;
 };

@@ -1,4 +1,5 @@
 #include "compiler/support/Diagnostic.h"
+#include "compiler/support/ScheduleFields.h"
 #include "compiler/targets/Backend.h"
 #include "compiler/targets/cpu/Cpu.h"
 #include "compiler/targets/interpret/Interpret.h"
@@ -13,8 +14,9 @@ namespace sectile {
 static constexpr Backend table[] = {
     {Target::Kind::cpu, "cpu", "'cpu' (this machine's processor) or 'cpu:<processor>' (an LLVM processor name)",
      "blockM, blockN, threads, vectorWidth", cpu::describe, cpu::completeSchedule, cpu::registerDialects, cpu::compile},
-    {Target::Kind::nvptx, "nvptx", "'nvptx:<architecture>' (such as nvptx:sm_90a)", "blockM, blockN, warps, stages",
-     nvptx::describe, nvptx::completeSchedule, nvptx::registerDialects, nvptx::compile},
+    {Target::Kind::nvptx, "nvptx", "'nvptx:<architecture>' (such as nvptx:sm_90a)",
+     "blockM, blockN, warps, stages, specialize, overlap, softmax, registers", nvptx::describe, nvptx::completeSchedule,
+     nvptx::registerDialects, nvptx::compile},
     {Target::Kind::interpret, "interpret", "'interpret'", "blockM, blockN, threads, vectorWidth", interpreter::describe,
      interpreter::completeSchedule, interpreter::registerDialects, interpreter::compile},
 };
@@ -53,22 +55,15 @@ llvm::Expected<Target> resolveTarget(llvm::StringRef name, llvm::StringRef toolk
 }
 
 llvm::Expected<Schedule> completeSchedule(const Schedule &schedule, const Target &target) {
-  constexpr int32_t largestBlock = 4096, mostThreads = 4096, mostWarps = 32, mostStages = 8, widest = 16;
-  struct Field {
-    const char *name;
-    int32_t value, largest;
-  };
   const Backend &backend = backendOf(target);
-  for (const Field &field :
-       {Field{"blockM", schedule.blockM, largestBlock}, Field{"blockN", schedule.blockN, largestBlock},
-        Field{"warps", schedule.warps, mostWarps}, Field{"stages", schedule.stages, mostStages},
-        Field{"threads", schedule.threads, mostThreads}, Field{"vectorWidth", schedule.vectorWidth, widest}}) {
-    if (field.value && !llvm::is_contained(llvm::split(backend.fields, ", "), field.name))
+  for (const ScheduleField &field : scheduleFields()) {
+    const int32_t value = field.of(schedule);
+    if (value && !llvm::is_contained(llvm::split(backend.fields, ", "), field.name))
       return userError(llvm::formatv("schedule field '{0}' is {1}, and target '{2}' has no such field; its fields: {3}",
-                                     field.name, field.value, target.name(), backend.fields));
-    if (field.value < 0 || field.value > field.largest)
-      return userError(llvm::formatv("schedule field '{0}' is {1}; legal: 1 to {2}, or 0 for the target's choice",
-                                     field.name, field.value, field.largest));
+                                     field.name, field.text(value), target.name(), backend.fields));
+    if (value < 0 || value > field.most)
+      return userError(llvm::formatv("schedule field '{0}' is {1}; legal: {2}, or 0 for the target's choice",
+                                     field.name, value, field.legal()));
   }
   return backend.complete(schedule, target);
 }

@@ -7,20 +7,34 @@
 
 namespace sectile {
 
+/// Who copies a kernel's tiles: all warps as they go, or a group of warps that does nothing else (sm_90a: by TMA; the
+/// others then multiply by wgmma).
+enum class Specialize : int32_t { chosen, none, producer };
+/// What runs beside a matrix product that is in flight (with a producer): nothing, or the exponentials of the next
+/// step.
+enum class Overlap : int32_t { chosen, none, softmax };
+/// What exponents are taken relative to (with a producer): the running maximum, or one that may be stale, as long as
+/// sums stay small; the maximum is found where they do not.
+enum class Softmax : int32_t { chosen, exact, stale };
+
 /// A field left at 0 is chosen by the target; a target refuses fields that it does not have, by name. A kernel reads
 /// the tile sizes through `Trace::schedule()`.
 struct Schedule {
-  int32_t blockM = 0;  ///< rows of a program's tile (query rows in attention)
-  int32_t blockN = 0;  ///< columns of one step (keys in attention)
-  int32_t warps = 0;   ///< GPU: warps that compute a program together: 1, 2, 4 … 32
-  int32_t stages = 0;  ///< GPU: buffers of a loop's loads; 1: a step's load begins when the one before has been used
-  int32_t threads = 0; ///< host threads that share the grid; 0: all of the session
+  int32_t blockM = 0; ///< rows of a program's tile (query rows in attention)
+  int32_t blockN = 0; ///< columns of one step (keys in attention)
+  int32_t warps = 0;  ///< GPU: warps that compute a program together: 1, 2, 4 … 32; a producer's come on top
+  int32_t stages = 0; ///< GPU: buffers of a loop's loads; 1: a step's load begins when the one before has been used
+  Specialize specialize = Specialize::chosen; ///< sm_90a
+  Overlap overlap = Overlap::chosen;          ///< sm_90a
+  Softmax softmax = Softmax::chosen;          ///< sm_90a
+  int32_t registers = 0;   ///< sm_90a: of each thread that computes, with a producer: 24 to 240 in steps of 8
+  int32_t threads = 0;     ///< host threads that share the grid; 0: all of the session
   int32_t vectorWidth = 0; ///< 32-bit lanes of a host vector: 4, 8 or 16; 0: the widest of the target
 
   bool operator==(const Schedule &) const = default;
 };
 
-/// "blockM=64,blockN=128": the fields that are set, in the order above; "" when none is.
+/// "blockM=64,blockN=128,softmax=stale": the fields that are set, in the order above; "" when none is.
 std::string toString(const Schedule &schedule);
 
 /// Reads what toString() writes. Throws UserError naming the field that is unknown or out of range.

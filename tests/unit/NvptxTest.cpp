@@ -190,8 +190,25 @@ TEST_CASE("GPUs have warps and stages, hosts have threads and vectors") {
   CHECK_THROWS_WITH(complete({.warps = 64}, "nvptx:sm_80"), Contains("'warps' is 64; legal: 1 to 32"));
   CHECK_THROWS_WITH(complete({.threads = 2}, "nvptx:sm_80"),
                     Contains("'threads' is 2, and target 'nvptx:sm_80' has no such field") &&
-                        Contains("blockM, blockN, warps, stages"));
+                        Contains("blockM, blockN, warps, stages, specialize, overlap, softmax, registers"));
   CHECK_THROWS_WITH(complete({.vectorWidth = 4}, "nvptx:sm_80"), Contains("'vectorWidth' is 4"));
+  const Schedule roles = complete({.warps = 8, .specialize = Specialize::producer}, "nvptx:sm_90a");
+  CHECK(roles.overlap == Overlap::softmax);
+  CHECK(roles.softmax == Softmax::stale);
+  CHECK(roles.registers == 240);
+  CHECK(complete(roles, "nvptx:sm_90a") == roles);
+  CHECK(complete({.warps = 16, .specialize = Specialize::producer}, "nvptx:sm_90a").registers == 112);
+  CHECK(chosen.specialize == Specialize::chosen);
+  CHECK_THROWS_WITH(complete({.specialize = Specialize::producer}, "nvptx:sm_80"),
+                    Contains("'specialize' is producer") && Contains("nvptx:sm_90a"));
+  CHECK_THROWS_WITH(complete({.softmax = Softmax::stale}, "nvptx:sm_90a"),
+                    Contains("'softmax' is stale, which needs specialize=producer"));
+  CHECK_THROWS_WITH(complete({.warps = 2, .specialize = Specialize::producer}, "nvptx:sm_90a"),
+                    Contains("'warps' is 2; legal with a producer"));
+  CHECK_THROWS_WITH(complete({.warps = 16, .specialize = Specialize::producer, .registers = 160}, "nvptx:sm_90a"),
+                    Contains("'registers' is 160") && Contains("up to 112"));
+  CHECK_THROWS_WITH(complete({.specialize = Specialize::producer, .registers = 100}, "nvptx:sm_90a"),
+                    Contains("'registers' is 100"));
   for (const char *name : {"cpu:haswell", "interpret"}) {
     CHECK_THROWS_WITH(complete({.warps = 4}, name),
                       Contains("'warps' is 4, and target '" + std::string(name) + "' has no such field") &&

@@ -1,6 +1,7 @@
 // What each NVIDIA architecture has. Sources: CUDA C++ Programming Guide, "Compute Capabilities"; PTX ISA, "Release
 // Notes" and the "Target ISA Notes" of each instruction.
 #include "compiler/support/Diagnostic.h"
+#include "compiler/support/ScheduleFields.h"
 #include "compiler/targets/nvptx/Nvptx.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -91,6 +92,46 @@ llvm::Expected<Target> describe(llvm::StringRef processor, llvm::StringRef toolk
   return target;
 }
 
+/// What a launch gives each thread goes to those that compute, but for the producer's.
+static int32_t mostComputeRegisters(int32_t warps) {
+  constexpr int32_t file = 65536, threads = 32, producerWarps = 4, producerRegisters = 24, most = 240;
+  const int32_t launched = file / ((warps + producerWarps) * threads) / 8 * 8;
+  const int32_t left = launched * (warps + producerWarps) - producerRegisters * producerWarps;
+  return std::min(most, left / warps / 8 * 8);
+}
+
+/// The fields that say which warps do what. They mean something with a producer only.
+static llvm::Expected<Schedule> completeRoles(const Schedule &schedule, const Target &target) {
+  constexpr int32_t groupWarps = 4, mostGroups = 4, fewestRegisters = 24, mostRegisters = 240;
+  Schedule complete = schedule;
+  const bool hasProducer = schedule.specialize == Specialize::producer;
+  if (hasProducer && !target.nvidia.hasWgmma)
+    return userError(llvm::formatv("schedule field 'specialize' is producer, and '{0}' has no matrix instructions that "
+                                   "read what a producer copies (wgmma); legal: none, or nvptx:sm_90a",
+                                   target.name()));
+  for (const ScheduleField &field : scheduleFields())
+    if (llvm::is_contained({"overlap", "softmax", "registers"}, field.name) && field.of(schedule) != 0 && !hasProducer)
+      return userError(llvm::formatv("schedule field '{0}' is {1}, which needs specialize=producer", field.name,
+                                     field.text(field.of(schedule))));
+  if (!hasProducer)
+    return complete;
+  if (schedule.warps % groupWarps != 0 || schedule.warps > mostGroups * groupWarps)
+    return userError(llvm::formatv("schedule field 'warps' is {0}; legal with a producer: groups of four, 4, 8 or 16",
+                                   schedule.warps));
+  if (schedule.registers % 8 != 0 || (schedule.registers != 0 && schedule.registers < fewestRegisters))
+    return userError(llvm::formatv("schedule field 'registers' is {0}; legal: {1} to {2} in steps of 8",
+                                   schedule.registers, fewestRegisters, mostRegisters));
+  complete.overlap = schedule.overlap == Overlap::chosen ? Overlap::softmax : schedule.overlap;
+  complete.softmax = schedule.softmax == Softmax::chosen ? Softmax::stale : schedule.softmax;
+  if (schedule.registers == 0)
+    complete.registers = mostComputeRegisters(schedule.warps);
+  if (const int32_t most = mostComputeRegisters(schedule.warps); complete.registers > most)
+    return userError(llvm::formatv("schedule field 'registers' is {0}; of the {1} registers of a multiprocessor {2} "
+                                   "warps that compute and a producer's four can have up to {3} a thread",
+                                   complete.registers, target.nvidia.registersPerSm, schedule.warps, most));
+  return complete;
+}
+
 llvm::Expected<Schedule> completeSchedule(const Schedule &schedule, const Target &target) {
   const Target::Nvidia &gpu = target.nvidia;
   Schedule complete = schedule;
@@ -107,7 +148,7 @@ llvm::Expected<Schedule> completeSchedule(const Schedule &schedule, const Target
         llvm::formatv("schedule field 'stages' is {0}, and '{1}' has no asynchronous copies (cp.async, "
                       "from sm_80) to load further ahead with; legal: 1 or 2, or 0 for the target's choice",
                       complete.stages, target.name()));
-  return complete;
+  return completeRoles(complete, target);
 }
 
 } // namespace sectile::nvptx
