@@ -14,10 +14,11 @@ static int64_t bytesOf(RankedTensorType type) {
 
 static int64_t scratchOf(ReduceOp reduce) {
   const Layout layout = layoutOf(reduce.getSource());
-  int64_t parts = 1;
+  int64_t warps = 1;
   for (const Coordinates &bit : layout.warpBits())
-    parts *= bit[reduce.getAxis()] != 0 ? 2 : 1;
-  return parts == 1 ? 0 : 4 * parts * reduce.getResult().getType().getNumElements();
+    warps *= bit[reduce.getAxis()] != 0 ? 2 : 1;
+  const int64_t lines = reduce.getSource().getType().getNumElements() / layout.shape()[reduce.getAxis()];
+  return warps == 1 ? 0 : 4 * warps * lines;
 }
 
 int64_t sectile::scratchBytes(Operation *op) {

@@ -3,7 +3,7 @@
 //     operation                     when                                               bytes
 //     block.convert                 data crosses warps                                 all elements
 //     tile.reshape                  the layouts differ in more than the shape          all elements
-//     tile.reduce                   warps hold different parts of the reduced axis     4 a result, times those warps
+//     tile.reduce                   warps hold different parts of the reduced axis     4 a line, times those warps
 //
 // Such an operation begins with a barrier (others may still read what was there), and has another between its writes
 // and its reads; none at the end. i1 takes a byte. Where the scratch memory begins is the operation's attribute

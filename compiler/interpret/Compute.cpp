@@ -1,8 +1,9 @@
-// tile.reduce, dot and cast.
+// tile.reduce, any, dot and cast.
 #include "compiler/interpret/Frame.h"
 #include "compiler/interpret/Rounding.h"
 #include "compiler/ir/Tile.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -14,17 +15,18 @@ using namespace sectile::interpreter;
 
 namespace {
 
-/// Folds each line of a tile along an axis, from `initial` on: combine(accumulated, element).
+/// Folds each line of a tile along an axis, from `initial` on: combine(accumulated, element). Element k of a line goes
+/// to part k modulo `parts`.
 template <class Accumulator, class T, class Combine>
-std::vector<Accumulator> foldAxis(llvm::ArrayRef<T> source, llvm::ArrayRef<int64_t> shape, int64_t axis,
+std::vector<Accumulator> foldAxis(llvm::ArrayRef<T> source, llvm::ArrayRef<int64_t> shape, int64_t axis, int64_t parts,
                                   Accumulator initial, Combine combine) {
   const int64_t outer = elementCount(shape.take_front(axis)), length = shape[axis],
                 inner = elementCount(shape.drop_front(axis + 1));
-  std::vector<Accumulator> result(outer * inner, initial);
+  std::vector<Accumulator> result(outer * parts * inner, initial);
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t k = 0; k < length; ++k) {
       const T *line = source.data() + (o * length + k) * inner;
-      Accumulator *into = result.data() + o * inner;
+      Accumulator *into = result.data() + (o * parts + k % parts) * inner;
       for (int64_t i = 0; i < inner; ++i)
         into[i] = combine(into[i], line[i]);
     }
@@ -35,21 +37,22 @@ std::vector<Accumulator> foldAxis(llvm::ArrayRef<T> source, llvm::ArrayRef<int64
 Datum evaluate(ir::ReduceOp op, Frame &frame) {
   const Datum &source = frame[op.getSource()];
   const llvm::ArrayRef<int64_t> shape = shapeOf(op.getType());
-  const int64_t axis = op.getAxis();
+  const int64_t axis = op.getAxis(), parts = op.getParts();
   const Element element = source.element();
   if (isFloat(element)) {
     const llvm::ArrayRef<float> in = source.floats();
     // From infinity on, and written so that a NaN changes nothing.
     constexpr float infinity = std::numeric_limits<float>::infinity();
     if (op.getKind() == ir::ReduceKind::max)
-      return Datum(element, shape, foldAxis<float>(in, source.shape(), axis, -infinity, [](float a, float b) {
+      return Datum(element, shape, foldAxis<float>(in, source.shape(), axis, parts, -infinity, [](float a, float b) {
                      return b > a ? b : a;
                    }));
     if (op.getKind() == ir::ReduceKind::min)
-      return Datum(element, shape,
-                   foldAxis<float>(in, source.shape(), axis, infinity, [](float a, float b) { return b < a ? b : a; }));
+      return Datum(element, shape, foldAxis<float>(in, source.shape(), axis, parts, infinity, [](float a, float b) {
+                     return b < a ? b : a;
+                   }));
     const std::vector<double> sums =
-        foldAxis<double>(in, source.shape(), axis, -0.0, [](double a, float b) { return a + b; });
+        foldAxis<double>(in, source.shape(), axis, parts, -0.0, [](double a, float b) { return a + b; });
     return withRounding(element, [&](auto round) {
       std::vector<float> result(sums.size());
       for (size_t i = 0; i < sums.size(); ++i)
@@ -59,16 +62,21 @@ Datum evaluate(ir::ReduceOp op, Frame &frame) {
   }
   const llvm::ArrayRef<int64_t> in = source.integers();
   if (op.getKind() == ir::ReduceKind::max)
-    return Datum(element, shape, foldAxis<int64_t>(in, source.shape(), axis, INT32_MIN, [](int64_t a, int64_t b) {
-                   return std::max(a, b);
-                 }));
+    return Datum(element, shape,
+                 foldAxis<int64_t>(in, source.shape(), axis, parts, INT32_MIN,
+                                   [](int64_t a, int64_t b) { return std::max(a, b); }));
   if (op.getKind() == ir::ReduceKind::min)
-    return Datum(element, shape, foldAxis<int64_t>(in, source.shape(), axis, INT32_MAX, [](int64_t a, int64_t b) {
-                   return std::min(a, b);
-                 }));
-  return Datum(element, shape, foldAxis<int64_t>(in, source.shape(), axis, 0, [](int64_t a, int64_t b) {
+    return Datum(element, shape,
+                 foldAxis<int64_t>(in, source.shape(), axis, parts, INT32_MAX,
+                                   [](int64_t a, int64_t b) { return std::min(a, b); }));
+  return Datum(element, shape, foldAxis<int64_t>(in, source.shape(), axis, parts, 0, [](int64_t a, int64_t b) {
                  return static_cast<int64_t>(static_cast<int32_t>(a + b)); // i32 wraps around
                }));
+}
+
+/// One warp holds everything.
+Datum evaluate(ir::AnyOp op, Frame &frame) {
+  return Datum::scalar(Element::i1, llvm::is_contained(frame[op.getSource()].integers(), 1));
 }
 
 /// Products are exact in double; sums are accumulated in double, from the accumulator on, and rounded once to f32.
@@ -137,7 +145,7 @@ Datum evaluate(ir::CastOp op, Frame &frame) {
 
 Outcome interpreter::executeCompute(mlir::Operation &op, Frame &frame) {
   return llvm::TypeSwitch<mlir::Operation *, Outcome>(&op)
-      .Case<ir::ReduceOp, ir::DotOp, ir::CastOp>([&](auto known) -> Outcome {
+      .Case<ir::ReduceOp, ir::AnyOp, ir::DotOp, ir::CastOp>([&](auto known) -> Outcome {
         frame.set(known.getResult(), evaluate(known, frame));
         return llvm::Error::success();
       })

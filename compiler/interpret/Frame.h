@@ -37,7 +37,7 @@ llvm::Error execute(mlir::Operation &op, Frame &frame);
 using Outcome = std::optional<llvm::Error>;
 Outcome executeMemory(mlir::Operation &op, Frame &frame);  ///< tile.load, store, atomic_add, dim
 Outcome executeShape(mlir::Operation &op, Frame &frame);   ///< tile.iota, splat, extract, broadcast, reshape, transpose
-Outcome executeCompute(mlir::Operation &op, Frame &frame); ///< tile.reduce, dot, cast
+Outcome executeCompute(mlir::Operation &op, Frame &frame); ///< tile.reduce, any, dot, cast
 Outcome executeElementwise(mlir::Operation &op, Frame &frame); ///< arith, math
 Outcome executeControl(mlir::Operation &op, Frame &frame);     ///< tile.program, return; scf.for, if
 

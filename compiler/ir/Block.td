@@ -1,11 +1,12 @@
 // The block dialect: how one thread block computes a kernel. Its tensors have layouts (which thread holds which element
 // in which register), its shared memory is explicit, and so are asynchronous copies and barriers. Arithmetic is still
 // arith and math, control flow scf, and what moves no data between threads keeps the tile dialect's operations:
-// splat, iota, broadcast, reshape, transpose, reduce, cast, extract, dim, program, load, store, atomic_add. In it
+// splat, iota, broadcast, reshape, transpose, reduce, any, cast, extract, dim, program, load, store, atomic_add. In it
 //
 //   operation        layouts (of compiler/ir/Layout.h)
 //   arith, math, select, cast, for, if    one layout of operands and results
-//   reduce           result: the source's, sliced along the axis; across warps it takes scratch memory
+//   reduce           result: the source's, reduced along the axis; across warps it takes scratch memory
+//   any              any; each warp looks at what it holds, so one may be alone in a branch on it
 //   broadcast        source: the result's, sliced along the stretched dimensions
 //   transpose        result: the source's, transposed
 //   reshape          any two; it moves nothing when the result's is the source's, reshaped; else it takes scratch memory

@@ -1,4 +1,4 @@
-// Reductions, matrix products and conversions: verifiers and folders.
+// Reductions, questions, matrix products and conversions: verifiers and folders.
 #include "compiler/ir/Tile.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -17,18 +17,36 @@ LogicalResult ReduceOp::verify() {
   if (getAxis() >= source.getRank())
     return emitOpError("needs an axis from 0 to ")
            << source.getRank() - 1 << ", got " << static_cast<int32_t>(getAxis());
+  if (static_cast<int32_t>(getParts()) < 1)
+    return emitOpError("needs at least one part, got ") << static_cast<int32_t>(getParts());
   SmallVector<int64_t> shape(source.getShape());
-  shape[getAxis()] = 1;
+  shape[getAxis()] = getParts();
   if (result.getShape() != ArrayRef(shape) || result.getElementType() != element)
     return emitOpError("makes ") << RankedTensorType::get(shape, element) << " of " << source << ", got " << result;
   return success();
 }
 
 OpFoldResult ReduceOp::fold(FoldAdaptor) {
-  // One element along the axis is its own sum, and unless it is NaN its own maximum and minimum.
+  // One element a part is its own sum, and unless it is NaN its own maximum and minimum.
   RankedTensorType type = getSource().getType();
   bool same = type == getResult().getType() && (getKind() == ReduceKind::sum || type.getElementType().isInteger());
   return same ? OpFoldResult(getSource()) : OpFoldResult();
+}
+
+//===-- any -----------------------------------------------------------------------------------------------------===//
+
+LogicalResult AnyOp::verify() {
+  if (!getSource().getType().getElementType().isInteger(1))
+    return emitOpError("asks about i1, got ") << getSource().getType();
+  return success();
+}
+
+OpFoldResult AnyOp::fold(FoldAdaptor adaptor) {
+  if (auto constant = dyn_cast_or_null<SplatElementsAttr>(adaptor.getSource()))
+    return constant.getSplatValue<Attribute>();
+  if (auto splat = getSource().getDefiningOp<SplatOp>())
+    return splat.getValue();
+  return {};
 }
 
 //===-- dot -----------------------------------------------------------------------------------------------------===//

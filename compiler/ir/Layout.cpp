@@ -268,6 +268,26 @@ Layout Layout::sliced(llvm::ArrayRef<int64_t> axes) const {
   return Layout(registers, lanes, warps, shape);
 }
 
+Layout Layout::reduced(int64_t axis, int64_t parts) const {
+  const auto d = static_cast<size_t>(axis);
+  const auto moves = [&](const Coordinates &basis) { return basis[d] != 0; };
+  llvm::SmallVector<Coordinates> registers(registerBits()), lanes(laneBits());
+  llvm::SmallVector<int64_t, 3> shape = sizes;
+  shape[d] = parts;
+  if (parts == 1 || llvm::any_of(warpBits(), moves) || int64_t{1} << llvm::count_if(laneBits(), moves) != parts)
+    return sliced(axis).over(shape);
+  for (Coordinates &basis : registers)
+    basis[d] = 0;
+  llvm::erase_if(registers, isZero);
+  int64_t part = 1;
+  for (Coordinates &basis : lanes)
+    if (moves(basis)) {
+      basis[d] = part;
+      part *= 2;
+    }
+  return Layout(registers, lanes, warpBits(), shape);
+}
+
 Layout Layout::transposed(llvm::ArrayRef<int64_t> order) const {
   const auto permuted = [&](llvm::ArrayRef<int64_t> coordinates) {
     Coordinates result;

@@ -21,7 +21,7 @@
 //     the code for                      needs
 //     loads and stores                  base, laneBits, warpBits; vectorWidth; presence; replicated…Bits (store once)
 //     elementwise operations            registers()
-//     reduction along d                 sliced(d): registers that differ in d, then lanes, then warps
+//     reduction along d                 reduced(d, parts): registers that differ in d, then lanes, then warps
 //     broadcast along d                 registerAt(base with coordinate d set to 0) of sliced(d)
 //     another layout                    conversion() in LayoutConversion.h
 //     matrix instructions               Fragments.h
@@ -89,6 +89,10 @@ public:
   /// Of a tensor with size 1 in these dimensions (the result of a reduction, the source of a broadcast): the bits that
   /// moved them move nothing, and registers that now hold the same are one.
   Layout sliced(llvm::ArrayRef<int64_t> axes) const;
+  /// Of what is reduced along an axis to so many parts: where lanes of one warp hold as many parts of a line, what each
+  /// lane holds is one, and the bits that move lanes along the axis number the parts. Otherwise sliced: each thread has
+  /// all parts.
+  Layout reduced(int64_t axis, int64_t parts) const;
   /// Dimension i of the result is dimension `order[i]` of this. Registers are renumbered where repeats change order:
   /// registerAt() tells.
   Layout transposed(llvm::ArrayRef<int64_t> order) const;

@@ -211,11 +211,36 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     `max` and `min` pass over NaN; when all are NaN, max gives -infinity and min +infinity. `sum` adds in any order; f16
     and bf16 accumulate in f32 and round once; i32 wraps around. f32, f16, bf16 and i32.
 
-    Example: `%m = tile.reduce max %s axis 1 : tensor<64x128xf32> -> tensor<64x1xf32>`
+    With `parts` the axis keeps that size instead: the elements are dealt out, each to one part, and each part is
+    combined for itself; one without elements is 0, -infinity or +infinity (i32: 0, the least or the largest). How they
+    are dealt out is the target's affair: threads that hold parts of a line need not meet to add up what is summed in a
+    loop. In the interpreter, part p takes the elements p, p + parts, p + 2 parts, …
+
+    Examples:
+    `%m = tile.reduce max %s axis 1 : tensor<64x128xf32> -> tensor<64x1xf32>`
+    `%l = tile.reduce sum %p axis 1 parts 4 : tensor<64x128xf32> -> tensor<64x4xf32>`
   }];
-  let arguments = (ins Tile_ReduceKind:$kind, Tile_Tensor:$source, I32Attr:$axis);
+  let arguments = (ins Tile_ReduceKind:$kind, Tile_Tensor:$source, I32Attr:$axis,
+                       DefaultValuedAttr<I32Attr, "1">:$parts);
   let results = (outs Tile_Tensor:$result);
-  let assemblyFormat = "$kind $source `axis` $axis attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "$kind $source `axis` $axis (`parts` $parts^)? attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_AnyOp : Tile_Op<"any", [Pure]> {
+  let summary = "whether an element is true, as far as it concerns who asks";
+  let description = [{
+    True when an element is true that the asking warp holds; of elements that others hold it may tell or not. So a branch
+    on it has to be right whatever the answer, and is needed only where the condition holds: it is a way to skip work.
+    A warp may be alone in such a branch. Where one thread computes the whole tile, and in the interpreter, it is true
+    when any element is.
+
+    Example: `%need = tile.any %overflown : tensor<64x4xi1> -> i1`
+  }];
+  let arguments = (ins Tile_Tensor:$source);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }

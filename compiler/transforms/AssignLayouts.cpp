@@ -118,8 +118,9 @@ void Assignment::rewrite(Operation *op) {
       .Case([&](ReduceOp reduce) {
         const Layout layout = choice.of(reduce.getSource());
         require(reduce.getSourceMutable(), layout);
-        setLayout(reduce.getResult(), layout.sliced(static_cast<int64_t>(reduce.getAxis())));
+        setLayout(reduce.getResult(), layout.reduced(reduce.getAxis(), reduce.getParts()));
       })
+      .Case([&](AnyOp any) { require(any.getSourceMutable(), choice.of(any.getSource())); })
       .Case([&](StoreOp store) { require(store.getValueMutable(), choice.stored(store)); })
       .Case([&](AtomicAddOp add) { require(add.getValueMutable(), choice.of(add.getValue())); })
       .Case([&](ExtractOp extract) {

@@ -34,8 +34,8 @@ LogicalResult expectSame(Operation *op, Type type, Type other) {
 LogicalResult check(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](ReduceOp reduce) {
-        return expect(op, "makes the source's layout, sliced along the axis", reduce.getType(),
-                      layoutOf(reduce.getSource()).sliced(static_cast<int64_t>(reduce.getAxis())));
+        return expect(op, "makes the source's layout, reduced along the axis", reduce.getType(),
+                      layoutOf(reduce.getSource()).reduced(reduce.getAxis(), reduce.getParts()));
       })
       .Case<BroadcastOp, TransposeOp>([&](auto moving) {
         return expect(op, "moves nothing", moving.getSource().getType(),

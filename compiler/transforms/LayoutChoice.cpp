@@ -185,7 +185,7 @@ void LayoutChoice::propagate() {
         demand(other, layout);
       for (Operation *user : member.getUsers())
         if (auto reduce = dyn_cast<ReduceOp>(user))
-          assign(reduce.getResult(), layout.sliced(static_cast<int64_t>(reduce.getAxis())));
+          assign(reduce.getResult(), layout.reduced(reduce.getAxis(), reduce.getParts()));
     }
   }
 }

@@ -167,10 +167,17 @@ private:
 
 conformance::Program::Program(const std::function<void(Trace &)> &body, std::vector<ArgumentFacts> facts,
                               Schedule schedule)
-    : traced([&] {
-        schedule = valueOrThrow(completeSchedule(schedule, targetUnderTest()));
-        return trace("conformance", body, schedule, facts);
-      }()) {
+    : Program(
+          [&] {
+            schedule = valueOrThrow(completeSchedule(schedule, targetUnderTest()));
+            return trace("conformance", body, schedule, facts);
+          }(),
+          schedule) {}
+
+conformance::Program::Program(const std::string &text)
+    : Program(TracedKernel::parse(text, "conformance"), valueOrThrow(completeSchedule({}, targetUnderTest()))) {}
+
+conformance::Program::Program(TracedKernel kernel, const Schedule &schedule) : traced(std::move(kernel)) {
   const Target target = targetUnderTest();
   if (target.kind == Target::Kind::interpret) {
     code = std::make_unique<Interpreted>(traced);

@@ -21,6 +21,8 @@ public:
   /// `facts` by argument; a missing one guarantees nothing.
   explicit Program(const std::function<void(Trace &)> &body, std::vector<ArgumentFacts> facts = {},
                    Schedule schedule = {});
+  /// A kernel as text, of operations that the compiler makes and no trace has.
+  explicit Program(const std::string &text);
   ~Program();
 
   /// Changes the arguments once their arrays are in the target's memory.
@@ -34,6 +36,7 @@ private:
   class HostProgram;
   class CudaProgram;
   class EmulatedProgram;
+  Program(TracedKernel kernel, const Schedule &schedule);
   TracedKernel traced;
   std::unique_ptr<const Code> code;
 };

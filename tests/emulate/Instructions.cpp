@@ -4,6 +4,7 @@
 
 #include "sectile/Error.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -115,6 +116,12 @@ void shuffle(bool indexed, const WarpState &warp) { // mask, value, lane or bits
     warp.out[lane][0] = warp.in[indexed ? warp.in[lane][2] : lane ^ warp.in[lane][2]][1];
 }
 
+void voteAny(const WarpState &warp) { // mask, predicate
+  const bool any = std::any_of(warp.in, warp.in + warpSize, [](const uint32_t *in) { return (in[1] & 1) != 0; });
+  for (uint32_t *out : warp.out)
+    out[0] = any;
+}
+
 /// To 16 bits each, the lower half first.
 template <NarrowFloat format> uint32_t roundAll(const uint32_t *in, int count) {
   uint32_t word = 0;
@@ -166,6 +173,8 @@ std::optional<WarpInstruction> emulate::warpInstruction(const std::string &name)
     const bool indexed = name.find(".idx.") != std::string::npos;
     return WarpInstruction([=](const WarpState &warp) { shuffle(indexed, warp); });
   }
+  if (name == "llvm.nvvm.vote.any.sync")
+    return WarpInstruction(voteAny);
   return std::nullopt;
 }
 

@@ -27,6 +27,33 @@ tile.kernel @reduce_shape(%s: f32) {
 
 // -----
 
+tile.kernel @reduce_parts(%s: f32) {
+  %t = tile.splat %s : tensor<4x8xf32>
+  // expected-error@+1 {{op makes 'tensor<4x2xf32>' of 'tensor<4x8xf32>', got 'tensor<4x1xf32>'}}
+  %r = tile.reduce min %t axis 1 parts 2 : tensor<4x8xf32> -> tensor<4x1xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @reduce_no_parts(%s: f32) {
+  %t = tile.splat %s : tensor<4x8xf32>
+  // expected-error@+1 {{op needs at least one part, got -1}}
+  %r = tile.reduce min %t axis 1 parts -1 : tensor<4x8xf32> -> tensor<4x1xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @any_type(%s: f32) {
+  %t = tile.splat %s : tensor<4x8xf32>
+  // expected-error@+1 {{op asks about i1, got 'tensor<4x8xf32>'}}
+  %r = tile.any %t : tensor<4x8xf32> -> i1
+  tile.return
+}
+
+// -----
+
 tile.kernel @dot_type() {
   %a = arith.constant dense<1> : tensor<4x4xi32>
   %c = arith.constant dense<0.0> : tensor<4x4xf32>

@@ -64,6 +64,8 @@ tile.kernel @compute(%x: !tile.view<2xf16>, %y: !tile.view<2xf8E5M2>, %n: i32) {
   %r1 = tile.reduce min %a axis 0 : tensor<8x4xf16> -> tensor<1x4xf16>
   // CHECK: tile.reduce sum %{{.*}} axis 1 : tensor<8x4xf16> -> tensor<8x1xf16>
   %r2 = tile.reduce sum %a axis 1 : tensor<8x4xf16> -> tensor<8x1xf16>
+  // CHECK: tile.reduce sum %{{.*}} axis 1 parts 2 : tensor<8x4xf16> -> tensor<8x2xf16>
+  %r3 = tile.reduce sum %a axis 1 parts 2 : tensor<8x4xf16> -> tensor<8x2xf16>
   // CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} : tensor<8x4xf16>, tensor<4x16xf8E5M2>, tensor<8x16xf32>
   %d = tile.dot %a, %b, %zero : tensor<8x4xf16>, tensor<4x16xf8E5M2>, tensor<8x16xf32>
   // CHECK: tile.cast %{{.*}} : tensor<8x16xf32> to tensor<8x16xi1>

@@ -1,5 +1,6 @@
 #include "compiler/lower/host/TileToVector.h"
 
+#include "compiler/lower/host/ExpandParts.h"
 #include "compiler/lower/host/KernelLowering.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -35,6 +36,7 @@ struct TileToVector : PassWrapper<TileToVector, OperationPass<ModuleOp>> {
     OpBuilder builder(&getContext());
     SmallVector<ir::KernelOp> kernels(getOperation().getOps<ir::KernelOp>());
     for (ir::KernelOp kernel : kernels) {
+      host::expandParts(kernel);
       host::KernelLowering lowering(kernel, {lanes, registers, narrowMasks, matrixUnit}, builder);
       FailureOr<func::FuncOp> function = lowering.run();
       if (failed(function))

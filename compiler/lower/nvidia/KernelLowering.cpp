@@ -133,7 +133,7 @@ LogicalResult KernelLowering::lower(Operation *op) {
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<SplatOp, IotaOp, CastOp, LoadOp, StoreOp, AtomicAddOp, CopyAsyncOp, StageOp, WriteOp, ReadOp>(always)
-      .Case<ExtractOp, BroadcastOp, ReshapeOp, TransposeOp, ConvertOp, ReduceOp, AllocOp, BlockDotOp, scf::ForOp,
+      .Case<ExtractOp, BroadcastOp, ReshapeOp, TransposeOp, ConvertOp, ReduceOp, AnyOp, AllocOp, BlockDotOp, scf::ForOp,
             scf::IfOp>([&](auto statement) { return lower(statement); })
       .Case<scf::YieldOp, BlockReturnOp>([](auto) { return success(); }) // by whoever lowers the region
       .Case([&](arith::ConstantOp constant) { return lowerConstant(constant); })

@@ -7,7 +7,7 @@
 //   * what stays within a register applies the same operation to each (Elementwise.cpp, Cast.cpp);
 //   * shapes only rename registers (Shape.cpp);
 //   * loops and conditions carry the lists (Control.cpp);
-//   * what crosses lanes or warps asks the layout for the way (Convert.cpp, Reduce.cpp).
+//   * what crosses lanes or warps asks the layout for the way (Convert.cpp, Reduce.cpp, Any.cpp).
 //
 // f32, f16, bf16, i32 and i1 are held as what they are; f8 as i8, which llvm knows. Arithmetic on narrow floats is done
 // in f32 and rounded to nearest even after each operation, which gives the correctly rounded result. Elements past a
@@ -128,7 +128,7 @@ private:
   llvm::LogicalResult lower(ir::ReshapeOp op);
   llvm::LogicalResult lower(ir::TransposeOp op);
 
-  // --- across threads (Convert.cpp, Reduce.cpp) ---
+  // --- across threads (Convert.cpp, Reduce.cpp, Any.cpp) ---
   llvm::LogicalResult lower(ir::ConvertOp op);
   Values acrossLanes(const ir::Layout &from, const ir::Layout &to, const ir::Conversion &way, const Values &values);
   Values shuffled(const ir::Conversion &conversion, const Values &values);
@@ -138,6 +138,9 @@ private:
   mlir::Value combine(ir::ReduceKind kind, mlir::Value a, mlir::Value b);
   mlir::Value neutral(ir::ReduceKind kind, mlir::Type type);
   Values acrossWarps(ir::ReduceOp op, const Values &partial);
+  ir::Layout lineLayout(ir::ReduceOp op);
+  Values inFirstPart(ir::ReduceOp op, const Values &lines, mlir::Value nothing);
+  llvm::LogicalResult lower(ir::AnyOp op);
   mlir::Value rowMajorAddress(mlir::Value start, const ir::Layout &layout, llvm::ArrayRef<int64_t> base, int64_t bytes);
   Values loadVector(mlir::Type held, int64_t count, mlir::Value address);
   void storeVector(llvm::ArrayRef<mlir::Value> elements, mlir::Value address);

@@ -1,7 +1,9 @@
-// tile.reduce: first the registers of a thread, then the lanes of a warp, then warps.
+// tile.reduce: first the registers of a thread, then the lanes of a warp, then warps; the last two not where each lane
+// keeps a part.
 #include "compiler/lower/nvidia/KernelLowering.h"
 
 #include <limits>
+#include <utility>
 
 using namespace mlir;
 using namespace sectile::nvidia;
@@ -36,8 +38,9 @@ Value KernelLowering::neutral(ReduceKind kind, Type type) {
 }
 
 LogicalResult KernelLowering::lower(ReduceOp op) {
-  const Layout &from = layoutOf(op.getSource()), &to = layoutOf(op.getResult());
   const size_t axis = op.getAxis();
+  const bool lanesKeepParts = layoutOf(op.getResult()).atomSize(axis) > 1;
+  const Layout &from = layoutOf(op.getSource()), to = lineLayout(op);
   const ReduceKind kind = op.getKind();
   Type element = op.getSource().getType().getElementType();
   Values source = registers.lookup(op.getSource());
@@ -59,7 +62,7 @@ LogicalResult KernelLowering::lower(ReduceOp op) {
     base[axis] = 0;
     const int64_t into = to.registerAt(base);
     if (into < 0)
-      return op.emitError("needs a result in the source's layout, sliced");
+      return op.emitError("needs a result in the source's layout, reduced");
     parts[into].push_back(value);
   }
   Values result;
@@ -79,7 +82,7 @@ LogicalResult KernelLowering::lower(ReduceOp op) {
 
   // 2. Lanes that differ along the axis: afterwards they all hold the result.
   for (auto [bit, basis] : llvm::enumerate(from.laneBits()))
-    if (basis[axis] != 0)
+    if (basis[axis] != 0 && !lanesKeepParts)
       for (Value &value : result)
         value = combine(kind, value, code.shuffleXor(value, int64_t{1} << bit));
 
@@ -96,15 +99,34 @@ LogicalResult KernelLowering::lower(ReduceOp op) {
       for (Value &value : result)
         value = combine(kind, value, nothing);
     result = narrowAll(result, element);
+    nothing = narrowAll(nothing, element).front();
   }
-  registers[op.getResult()] = result;
+  registers[op.getResult()] = lanesKeepParts ? result : inFirstPart(op, result, nothing);
   return success();
+}
+
+/// The layout in which a thread has what it combines of each line: one register a line.
+Layout KernelLowering::lineLayout(ReduceOp op) {
+  const Layout &to = layoutOf(op.getResult());
+  return to.atomSize(op.getAxis()) > 1 ? to : layoutOf(op.getSource()).sliced(static_cast<int64_t>(op.getAxis()));
+}
+
+/// Where lanes do not keep parts, the first is everything and the others are nothing.
+KernelLowering::Values KernelLowering::inFirstPart(ReduceOp op, const Values &lines, Value nothing) {
+  const Layout &to = layoutOf(op.getResult()), from = lineLayout(op);
+  Values parts;
+  for (int64_t reg = 0; reg < to.registers(); ++reg) {
+    Coordinates base = to.base(reg);
+    const bool isFirst = std::exchange(base[op.getAxis()], 0) == 0;
+    parts.push_back(isFirst ? lines[from.registerAt(base)] : nothing);
+  }
+  return parts;
 }
 
 /// Every thread leaves its part, then reads those of all the warps along the axis, in one order: so all of them come to
 /// the same result.
 KernelLowering::Values KernelLowering::acrossWarps(ReduceOp op, const Values &partial) {
-  const Layout &from = layoutOf(op.getSource()), &to = layoutOf(op.getResult());
+  const Layout &from = layoutOf(op.getSource()), to = lineLayout(op);
   Value scratch = scratchOf(op);
   if (!scratch)
     return {};
@@ -117,7 +139,7 @@ KernelLowering::Values KernelLowering::acrossWarps(ReduceOp op, const Values &pa
       numbering[bit] = parts;
       parts *= 2;
     }
-  const int64_t partBytes = 4 * op.getResult().getType().getNumElements();
+  const int64_t partBytes = 4 * (op.getSource().getType().getNumElements() / from.shape()[op.getAxis()]);
   Value ownPart = code.address(scratch, code.mul(gather({}, numbering), partBytes));
 
   // 2. Write.

@@ -7,7 +7,7 @@ block.kernel @reduce(%x: f32) attributes {warps = 1 : i32} {
   %t = tile.splat %x : tensor<4x16xf32, #m>
   %s = tile.reduce sum %t axis 1 : tensor<4x16xf32, #m> -> tensor<4x1xf32, #c>
   %b = tile.broadcast %s : tensor<4x1xf32, #c> -> tensor<4x16xf32, #m>
-  // expected-error@+1 {{op makes the source's layout, sliced along the axis: needs 'tensor<4x1xf32, #block.layout<register = [], lane = [[0, 0], [0, 0], [0, 0], [1, 0], [2, 0]], warp = []>>', got}}
+  // expected-error@+1 {{op makes the source's layout, reduced along the axis: needs 'tensor<4x1xf32, #block.layout<register = [], lane = [[0, 0], [0, 0], [0, 0], [1, 0], [2, 0]], warp = []>>', got}}
   %r = tile.reduce sum %t axis 1 : tensor<4x16xf32, #m> -> tensor<4x1xf32, #other>
   // expected-error@+1 {{op moves nothing: needs 'tensor<4x1xf32}}
   %d = tile.broadcast %r : tensor<4x1xf32, #other> -> tensor<4x16xf32, #m>

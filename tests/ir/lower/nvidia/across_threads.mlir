@@ -84,3 +84,24 @@ block.kernel @order(%x: !tile.view<2xf32>, %y: !tile.view<2xf32>) attributes {wa
   tile.store %t, %y[%c0, %c0] : tensor<64x8xf32, #c>, !tile.view<2xf32>
   block.return
 }
+
+#parts = #block.layout<register = [[8, 0]], lane = [[0, 1], [0, 2], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
+
+// Each lane keeps its part of a row: no shuffles. Whether one is large is a vote of the warp.
+// CHECK-LABEL: .entry parts(
+// CHECK-NOT:   shfl.sync
+// CHECK:       vote.sync.any.pred
+// CHECK-NOT:   shfl.sync
+// CHECK:       ret;
+block.kernel @parts(%x: !tile.view<2xf32>, %y: !tile.view<2xf32>) attributes {warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %limit = arith.constant dense<1024.0> : tensor<64x4xf32, #parts>
+  %s = tile.load %x[%c0, %c0] : !tile.view<2xf32> -> tensor<64x16xf32, #c>
+  %l = tile.reduce sum %s axis 1 parts 4 : tensor<64x16xf32, #c> -> tensor<64x4xf32, #parts>
+  %large = arith.cmpf ugt, %l, %limit : tensor<64x4xf32, #parts>
+  %any = tile.any %large : tensor<64x4xi1, #parts> -> i1
+  scf.if %any {
+    tile.store %l, %y[%c0, %c0] : tensor<64x4xf32, #parts>, !tile.view<2xf32>
+  }
+  block.return
+}

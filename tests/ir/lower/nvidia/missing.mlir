@@ -99,3 +99,20 @@ block.kernel @panels() attributes {warps = 4 : i32} {
   %a = block.alloc {offset = 0 : i64} : !block.shared<64x128xbf16, step = 1, span = 8, panel = 64>
   block.return
 }
+
+// -----
+
+#c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
+#t = #block.layout<register = [[1, 0], [0, 8]], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [[0, 16], [0, 32]]>
+
+// CHECK: error: 'block.convert' op lets all threads meet, in a branch on tile.any, where a warp may be alone
+block.kernel @alone(%x: f32) attributes {shared_bytes = 16384 : i64, warps = 4 : i32} {
+  %s = tile.splat %x : tensor<64x64xf32, #c>
+  %limit = arith.constant dense<0.0> : tensor<64x64xf32, #c>
+  %large = arith.cmpf ugt, %s, %limit : tensor<64x64xf32, #c>
+  %any = tile.any %large : tensor<64x64xi1, #c> -> i1
+  scf.if %any {
+    %r = block.convert %s {block.scratch = 0 : i64} : tensor<64x64xf32, #c> -> tensor<64x64xf32, #t>
+  }
+  block.return
+}
