@@ -2,7 +2,6 @@
 
 #include "kernels/attention/Forward.h"
 #include "tests/emulate/WarpEmulator.h"
-#include "tests/support/Arguments.h"
 
 #include <algorithm>
 #include <map>
@@ -31,7 +30,5 @@ void test::emulateAttention(Session &session, const ArrayView &q, const ArrayVie
   const auto executable = prepareAttentionForward(session, q, k, v, out, lse, options, schedule);
   // 3. Launch.
   const attention::ForwardCall call(problem, arrays, options, executable->schedule());
-  std::vector<int64_t> words = test::packArguments(call.arguments());
-  words.insert(words.end(), {call.grid.x, call.grid.y, call.grid.z});
-  programOf(*executable).launch(call.grid.x * call.grid.y * call.grid.z, words);
+  programOf(*executable).launch(call.arguments(), call.grid);
 }

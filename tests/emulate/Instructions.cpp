@@ -1,6 +1,6 @@
 #include "tests/emulate/Instructions.h"
 
-#include "compiler/support/Float.h"
+#include "tests/emulate/MatrixElements.h"
 
 #include "sectile/Error.h"
 
@@ -17,33 +17,7 @@ namespace {
 
 float asFloat(uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// How an operand's words hold numbers.
-enum class Element { f16, bf16, tf32, e4m3, e5m2 };
-
-int bitsOf(Element element) { return element == Element::tf32 ? 32 : element <= Element::bf16 ? 16 : 8; }
-
-double number(Element element, uint32_t bits) {
-  switch (element) {
-  case Element::f16:
-    return decode<f16>(bits);
-  case Element::bf16:
-    return decode<bf16>(bits);
-  case Element::e4m3:
-    return decode<f8e4m3>(bits);
-  case Element::e5m2:
-    return decode<f8e5m2>(bits);
-  case Element::tf32:
-    break;
-  }
-  return asFloat(bits & 0xffffe000u);
-}
-
-/// Element i of the words of a lane.
-double element(Element type, const uint32_t *words, int i) {
-  const int bits = bitsOf(type), perWord = 32 / bits;
-  const uint32_t word = words[i / perWord] >> (i % perWord * bits);
-  return number(type, bits == 32 ? word : word & ((1u << bits) - 1));
-}
+double element(Element type, const uint32_t *words, int i) { return decodeElement(type, elementBits(type, words, i)); }
 
 /// D = A B + C of one shape, by the tables of fragments in the PTX manual: groups of four lanes.
 void multiply(Element a, Element b, int k, const WarpState &warp) {

@@ -1,0 +1,11 @@
+// The instructions of a block by their names in LLVM IR.
+#pragma once
+
+#include "tests/emulate/Block.h"
+
+namespace sectile::emulate {
+
+/// "llvm.nvvm.mbarrier.init.shared", and all that Instructions.h has. Throws InternalError when there is none.
+Instruction instructionNamed(const std::string &name);
+
+} // namespace sectile::emulate
