@@ -90,6 +90,7 @@ def Block_SharedType : TypeDef<Block_Dialect, "Shared"> {
     int64_t stageBytes() const { return getRows() * getColumns() * elementBytes(); }
     int64_t bytes() const { return getStages() * stageBytes(); }
     bool hasPanels() const { return getPanel() != getColumns(); }
+    int64_t panelBytes() const { return getRows() * getPanel() * elementBytes(); } ///< without panels, of a stage
     /// Of the rows of a panel; without panels, of the rows.
     ::sectile::ir::Swizzle swizzle() const;
     /// The bytes of a row, when TMA and wgmma know the swizzle: 128, 64 or 32. 0: nothing is permuted.
@@ -171,7 +172,7 @@ def Block_ConvertOp : Block_Op<"convert", [Pure]> {
 }
 
 def Block_DotKind : I32EnumAttr<"DotKind", "what multiplies", [
-  I32EnumAttrCase<"mma", 0>, I32EnumAttrCase<"fma", 1>]> {
+  I32EnumAttrCase<"mma", 0>, I32EnumAttrCase<"fma", 1>, I32EnumAttrCase<"wgmma", 2>]> {
   let cppNamespace = "::sectile::ir";
 }
 
@@ -185,6 +186,9 @@ def Block_BlockDotOp : Block_Op<"dot", [AlwaysSpeculatable, DeclareOpInterfaceMe
 
     `fma`: by scalar instructions. Operands are two tensors of any layout, or, once staged, two buffers in shared memory
     of shapes [m,k] and [k,n]; with `transposed_a` and `transposed_b` the buffers hold the transposes.
+
+    `wgmma`: what sectile-stage-rings makes a `block.dot_async` of. The accumulator has the layout wgmmaAccumulator; B is
+    a tile that TMA brings, in any layout, or its transpose; A is another one, or has the layout wgmmaOperandA.
 
     Columns of k past the shape count as 0; their registers are undefined.
 
@@ -204,12 +208,17 @@ def Block_AllocOp : Block_Op<"alloc"> {
   let summary = "a buffer in shared memory";
   let description = [{
     Its contents are undefined. `offset`, once planned: where it begins in the block's shared memory, in bytes. Buffers
-    may overlap when one is dead before the other is first written, with a barrier between.
+    may overlap when one is dead before the other is first written, with a barrier between. `barriers`, once planned:
+    where those of a ring that is handed to and fro begin, 8 bytes each, that which tells that it is full for each stage,
+    then that which tells that it is empty.
 
     Example: `%ring = block.alloc : !block.shared<3x64x128xbf16, step = 1, span = 8>`
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$barriers);
   let results = (outs Res<Block_SharedType, "", [MemAlloc<Block_SharedMemory>]>:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::IntegerAttr":$offset), [{
+    build($_builder, $_state, type, offset, ::mlir::IntegerAttr());
+  }]>];
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasVerifier = 1;
 }

@@ -35,9 +35,8 @@ def Block_CopyBulkOp : Block_RingOp<"copy_bulk"> {
   let summary = "one thread begins to copy a tile from a view to an acquired stage";
   let description = [{
     Indices as in `tile.load`; elements outside of the view become 0. The stage is full once all of its bytes have
-    arrived. The hardware (TMA) copies a box for each panel: up to 256 rows and columns, of views with up to 5 dimensions
-    whose strides are multiples of 16 bytes (`tile.unit_stride`, `tile.aligned16`); rows lie as they are, or, of 128, 64 or
-    32 bytes, in the swizzle that Swizzle::forRows has for them.
+    arrived. The hardware (TMA) copies a box for each panel, of up to 256 rows and columns; it needs views that it can
+    map (`tile.bulk`). Rows lie as they are, or, of 128, 64 or 32 bytes, in the swizzle that Swizzle::forRows has for them.
 
     Example: `block.copy_bulk %x[%b, %h, %row, %c0] -> %k[%j] : !tile.view<4xbf16> -> !block.shared<2x128x64xbf16, step = 1, span = 8>`
   }];
@@ -119,6 +118,20 @@ def Block_DotWaitOp : Block_Op<"dot_wait", [
   let hasVerifier = 1;
 }
 
+def Block_TokenOp : Block_Op<"token", [Pure,
+    TypesMatchWith<"the token is of the tensor's type", "tensor", "token",
+                   "TokenType::get($_self.getContext(), ::llvm::cast<::mlir::RankedTensorType>($_self))">]> {
+  let summary = "a product that is complete already";
+  let description = [{
+    For branches of which one has waited and the other has not.
+
+    Example: `%t = block.token %acc : tensor<64x128xf32, #acc>`
+  }];
+  let arguments = (ins Block_Tensor:$tensor);
+  let results = (outs Block_TokenType:$token);
+  let assemblyFormat = "$tensor attr-dict `:` type($tensor)";
+}
+
 //===-- roles --------------------------------------------------------------------------------------------------------===//
 
 def Block_SpecializeOp : Block_Op<"specialize", [HasParent<"BlockKernelOp">, NoTerminator, SingleBlock, NoRegionArguments,
@@ -136,8 +149,7 @@ def Block_SpecializeOp : Block_Op<"specialize", [HasParent<"BlockKernelOp">, NoT
     !one = !block.shared<1x64x64xbf16, step = 1, span = 8>
     !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
     !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-    block.kernel @products(%q: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16},
-                           %k: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16},
+    block.kernel @products(%q: !tile.view<2xbf16> {tile.bulk}, %k: !tile.view<2xbf16> {tile.bulk},
                            %out: !tile.view<2xf32>, %n: i32) attributes {warps = 8 : i32} {
       %c0 = arith.constant 0 : i32
       %c1 = arith.constant 1 : i32

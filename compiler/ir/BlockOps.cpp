@@ -124,6 +124,19 @@ static LogicalResult verifyMma(BlockDotOp dot) {
   return check("B", b, operandBLayout(b.getShape(), bits, *grid, warps));
 }
 
+static LogicalResult verifyWgmma(BlockDotOp dot) {
+  RankedTensorType type = dot.getAccumulator().getType();
+  if (isa<SharedType>(dot.getA().getType()))
+    return dot.emitOpError("wgmma multiplies tensors before they are staged, got ") << dot.getA().getType();
+  const int64_t groups = layoutOf(type).warps() / 4;
+  if (groups == 0 || type.getShape()[0] != 64 * groups)
+    return dot.emitOpError("wgmma has 64 rows for each group of four warps, got ")
+           << layoutOf(type).warps() << " warps: " << type;
+  if (const Layout expected = wgmmaAccumulator(type.getShape(), groups); layoutOf(type) != expected)
+    return dot.emitOpError("wgmma needs the accumulator as ") << withLayout(type, expected) << ", got " << type;
+  return success();
+}
+
 LogicalResult BlockDotOp::verify() {
   auto elementOf = [](Type type) {
     auto buffer = dyn_cast<SharedType>(type);
@@ -150,7 +163,15 @@ LogicalResult BlockDotOp::verify() {
     return emitOpError("needs [m,k] x [k,n], got ") << a << " x " << b;
   if (accumulator.getShape() != ArrayRef<int64_t>{m, n} || !accumulator.getElementType().isF32())
     return emitOpError("needs an accumulator of f32 and shape [") << m << ", " << n << "], got " << accumulator;
-  return getKind() == DotKind::mma ? verifyMma(*this) : success();
+  switch (getKind()) {
+  case DotKind::mma:
+    return verifyMma(*this);
+  case DotKind::wgmma:
+    return verifyWgmma(*this);
+  case DotKind::fma:
+    return success();
+  }
+  llvm_unreachable("every kind is above");
 }
 
 void BlockDotOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {

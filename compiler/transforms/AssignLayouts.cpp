@@ -7,6 +7,7 @@
 //   3. The recomputed and moved operations of the tile kernel are dead then.
 #include "compiler/transforms/LayoutChoice.h"
 #include "compiler/transforms/Passes.h"
+#include "compiler/transforms/WgmmaProducts.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -30,8 +31,11 @@ bool hasLayout(Value tensor) { return tensorType(tensor).getEncoding() != nullpt
 
 class Assignment {
 public:
-  Assignment(KernelOp kernel, int64_t warps, int sm)
-      : kernel(kernel), warps(warps), sm(sm), choice(kernel, warps, sm), builder(kernel.getContext()) {}
+  Assignment(KernelOp kernel, int64_t warps, int sm, bool wgmma)
+      : kernel(kernel), warps(warps), sm(sm), choice(kernel, warps, sm), builder(kernel.getContext()) {
+    if (wgmma)
+      byWgmma = wgmmaProducts(kernel, warps);
+  }
 
   LogicalResult run();
 
@@ -51,6 +55,7 @@ private:
   int64_t warps;
   int sm;
   LayoutChoice choice;
+  llvm::SmallPtrSet<Operation *, 4> byWgmma; ///< products; their accumulators are those of mma
   OpBuilder builder;
   DenseMap<std::pair<Value, Attribute>, Value> made;
 };
@@ -148,10 +153,16 @@ void Assignment::rewrite(Operation *op) {
 }
 
 void Assignment::rewrite(DotOp dot) {
-  const ProductPlan plan = planProduct(dot, warps, sm);
+  ProductPlan plan = planProduct(dot, warps, sm);
   ArrayRef<int64_t> a = dot.getA().getType().getShape(), b = dot.getB().getType().getShape();
   Value left, right;
-  if (plan.kind == DotKind::mma) {
+  if (byWgmma.contains(dot)) {
+    plan.kind = DotKind::wgmma;
+    const int bits = static_cast<int>(plan.element.getIntOrFloatBitWidth());
+    left = loadBehind(dot.getA()).first ? get(dot.getA(), choice.of(dot.getA()))
+                                        : operandOf(dot, dot.getA(), plan.element, wgmmaOperandA(a, bits, warps / 4));
+    right = get(dot.getB(), choice.of(dot.getB()));
+  } else if (plan.kind == DotKind::mma) {
     const int bits = static_cast<int>(plan.element.getIntOrFloatBitWidth());
     left = operandOf(dot, dot.getA(), plan.element, operandALayout(a, bits, plan.grid, warps));
     right = operandOf(dot, dot.getB(), plan.element, operandBLayout(b, bits, plan.grid, warps));
@@ -241,7 +252,7 @@ struct AssignLayouts : sectile::impl::AssignLayoutsBase<AssignLayouts> {
     SmallVector<KernelOp> kernels;
     getOperation()->walk([&](KernelOp kernel) { kernels.push_back(kernel); });
     for (KernelOp kernel : kernels)
-      if (failed(Assignment(kernel, warps, sm).run()))
+      if (failed(Assignment(kernel, warps, sm, wgmma).run()))
         return signalPassFailure();
   }
 };

@@ -18,7 +18,8 @@ def AssignLayouts : Pass<"sectile-assign-layouts", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"warps", "warps", "int32_t", "4", "of the thread block: a power of two up to 32">,
-    Option<"sm", "sm", "int32_t", "80", "the compute capability, 75 or more">];
+    Option<"sm", "sm", "int32_t", "80", "the compute capability, 75 or more">,
+    Option<"wgmma", "wgmma", "bool", "false", "whether products that can are computed by wgmma: all of a kernel or none">];
   let dependentDialects = ["::sectile::ir::BlockDialect"];
 }
 
@@ -108,6 +109,40 @@ def PrefetchLoads : Pass<"sectile-prefetch-loads"> {
   let dependentDialects = ["::sectile::ir::BlockDialect", "::mlir::arith::ArithDialect"];
 }
 
+def PipelineProducts : Pass<"sectile-pipeline-products"> {
+  let summary = "a loop's last product runs beside what comes before the next one";
+  let description = [{
+    A product in flight at the end of a loop's body, whose result goes around the loop as the accumulator, is begun in the
+    next iteration, after the products that come first there, and once more after the loop. Its operand from registers
+    goes around in its place. The same product of the iteration before the loop, which was peeled, makes the loop's
+    first one.
+  }];
+  let dependentDialects = ["::sectile::ir::BlockDialect", "::mlir::arith::ArithDialect"];
+}
+
+def PlaceWaits : Pass<"sectile-place-waits"> {
+  let summary = "products in flight are waited for as late as they may be";
+  let description = [{
+    Just before the first use of the result. Where that is in a branch which some warps take alone and the other way
+    only passes the result on, both ways: the branch hands on a token. What makes the operand of the next iteration's
+    product comes after the waits, and takes the registers of this one's. Stages are released when their last reader is
+    done.
+  }];
+  let dependentDialects = ["::sectile::ir::BlockDialect"];
+}
+
+def SpecializeWarps : Pass<"sectile-specialize-warps"> {
+  let summary = "four more warps fill the rings";
+  let description = [{
+    A kernel with bulk copies becomes a `block.specialize` of two roles: the consumer has the kernel's warps and does all
+    but the copies; the producer has the copies, and of loops, branches and scalars what they need.
+  }];
+  let options = [
+    Option<"registers", "registers", "int32_t", "240", "of a consumer's thread">,
+    Option<"producerRegisters", "producer-registers", "int32_t", "24", "of a producer's thread">];
+  let dependentDialects = ["::sectile::ir::BlockDialect"];
+}
+
 def StageOperands : Pass<"sectile-stage-operands"> {
   let summary = "operands of matrix products go through shared memory";
   let description = [{
@@ -121,6 +156,18 @@ def StageOperands : Pass<"sectile-stage-operands"> {
     Option<"operandRegisters", "operand-registers", "int32_t", "32",
            "an operand from outside of a loop that takes at most so many registers of a thread is read outside of it">];
   let dependentDialects = ["::sectile::ir::BlockDialect"];
+}
+
+def StageRings : Pass<"sectile-stage-rings"> {
+  let summary = "operands of wgmma come through rings that TMA fills";
+  let description = [{
+    A load that `block.dot wgmma` reads becomes acquire, copy and wait of a ring's next iteration where it was, and a
+    release after its last reader; the product becomes one in flight that is waited for at once. Loads of one view that
+    come one after another share a ring: those of a loop and of the iteration that was peeled. Products by mma.sync read
+    fragments of the same stages. One role does all: sectile-specialize-warps makes the copies run ahead.
+  }];
+  let options = [Option<"stages", "stages", "int32_t", "2", "of a ring that a loop goes through; others have one">];
+  let dependentDialects = ["::sectile::ir::BlockDialect", "::mlir::arith::ArithDialect"];
 }
 
 #endif // SECTILE_TRANSFORMS_PASSES_TD

@@ -223,7 +223,8 @@ void Pipeline::run() {
     for (Ahead &ahead : copies) {
       auto alloc = ahead.copy.getBuffer().getDefiningOp<AllocOp>();
       rewriter.setInsertionPoint(alloc);
-      rings[alloc] = AllocOp::create(rewriter, alloc.getLoc(), alloc.getType().ring(stages), IntegerAttr());
+      rings[alloc] =
+          AllocOp::create(rewriter, alloc.getLoc(), alloc.getType().ring(stages), IntegerAttr(), IntegerAttr());
     }
   }
   // 2. The first copies.

@@ -6,6 +6,8 @@
 //      Roles run side by side: what is in one lives as long as all of them.
 //   3. A buffer on top of another one's place begins with a barrier: threads may still read what was there. Scratch
 //      memory does by itself.
+//   4. Rings that are handed to and fro share their places with nobody, as the barriers of threads do not hold back
+//      bulk copies. What their stages' own barriers take lies behind everything else.
 #include "compiler/analysis/Scratch.h"
 #include "compiler/ir/Block.h"
 #include "compiler/transforms/Passes.h"
@@ -23,6 +25,8 @@ using namespace mlir;
 using namespace sectile::ir;
 
 namespace {
+
+constexpr int64_t barrierBytes = 8, barriersPerStage = 2;
 
 /// A buffer or scratch memory.
 struct Area {
@@ -101,6 +105,12 @@ Operation *outsideOfRoles(Operation *op) {
   return roles ? roles.getOperation() : op;
 }
 
+bool isHandedOn(AllocOp alloc) {
+  return llvm::any_of(alloc->getUsers(), [](Operation *user) {
+    return isa<AcquireOp, CopyBulkOp, WaitFullOp, ReleaseOp>(user);
+  });
+}
+
 /// An operation inside of a loop may run again: the loop as a whole uses the buffer. A product reads it until somebody
 /// waits for the result.
 void Plan::extend(Area &area, Block *home, Operation *user) {
@@ -130,6 +140,10 @@ void Plan::collect() {
       Block *home = homeOf(alloc);
       for (Operation *user : op->getUsers())
         extend(area, home, user);
+      if (isHandedOn(alloc)) {
+        std::tie(area.from, area.to) = spans.lookup(kernel);
+        area.begin = alloc;
+      }
       if (area.begin)
         areas.push_back(area);
     } else if (const int64_t bytes = sectile::scratchBytes(op)) {
@@ -185,6 +199,12 @@ int64_t Plan::run() {
       BarrierOp::create(builder, alloc.getLoc());
     }
   }
+  total = static_cast<int64_t>(llvm::alignTo(total, barrierBytes));
+  for (Area &area : areas)
+    if (auto alloc = dyn_cast<AllocOp>(area.op); alloc && isHandedOn(alloc)) {
+      alloc.setBarriersAttr(builder.getI64IntegerAttr(total));
+      total += barriersPerStage * alloc.getType().getStages() * barrierBytes;
+    }
   kernel.setSharedBytesAttr(builder.getI64IntegerAttr(total));
   return total;
 }

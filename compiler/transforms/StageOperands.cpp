@@ -178,7 +178,7 @@ void Staging::stage(Value tensor, ArrayRef<Use> uses) {
 
   // 1. The buffer, outside of all loops.
   builder.setInsertionPointToStart(body);
-  Value buffer = AllocOp::create(builder, loc, bufferType(type, uses, isCopy), IntegerAttr());
+  Value buffer = AllocOp::create(builder, loc, bufferType(type, uses, isCopy), IntegerAttr(), IntegerAttr());
 
   // 2. Filled. A load of registers stays under way while products before its own are computed.
   Operation *first = nullptr;
