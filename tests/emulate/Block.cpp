@@ -213,8 +213,6 @@ void Block::orderProducts(ProductOrder order, size_t pendingGroups) {
 void Block::setRegisters(uint32_t count, bool isIncrease) {
   Group &group = this->group();
   const std::string what = "setmaxnreg from " + std::to_string(group.registers) + " to " + std::to_string(count);
-  if (count < 24 || count > 256 || count % 8 != 0)
-    throw InternalError(what + "; legal: multiples of 8 from 24 to 256");
   if (isIncrease ? count < group.registers : count > group.registers)
     throw InternalError(what + (isIncrease ? " is no increase" : " is no decrease"));
   if (!isLast(group, warpGroupSize, State::inGroup))
