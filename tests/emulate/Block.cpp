@@ -281,8 +281,8 @@ void Block::wakePhase(uint32_t barrier) {
       thread.state = State::ready;
 }
 
-void Block::copyBulk(const TensorMap &map, const int32_t *coordinates, uint32_t to, uint32_t barrier) {
-  if (map.mark != TensorMap::validMark)
+void Block::copyBulk(const EncodedTensorMap &map, const int32_t *coordinates, uint32_t to, uint32_t barrier) {
+  if (map.mark != EncodedTensorMap::validMark)
     throw InternalError("a bulk copy by a tensor map that is none");
   mbarriers.requireFence(barrier);
   bulkCopies.emplace_back(map, coordinates, shared, to, shape.sharedBytes, barrier);

@@ -67,7 +67,7 @@ public:
   void waitPhase(uint32_t barrier, uint32_t parity);
   /// After what may have ended a phase.
   void wakePhase(uint32_t barrier);
-  void copyBulk(const TensorMap &map, const int32_t *coordinates, uint32_t to, uint32_t barrier);
+  void copyBulk(const EncodedTensorMap &map, const int32_t *coordinates, uint32_t to, uint32_t barrier);
 
 private:
   enum class State { ready, inWarp, inGroup, atBarrier, atPhase, atProducts, atRegisters, failed, done };

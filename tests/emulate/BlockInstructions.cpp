@@ -80,7 +80,7 @@ Run ofMbarrier(std::string_view name) {
 /// Arguments: where to, barrier, map, coordinates; cache hints and what only clusters have follow.
 Run ofBulkCopy(uint32_t rank) {
   return [=](Block &block, const uint32_t *in, uint32_t *) {
-    const auto *map = reinterpret_cast<const TensorMap *>(static_cast<uintptr_t>(wide(in + 4)));
+    const auto *map = reinterpret_cast<const EncodedTensorMap *>(static_cast<uintptr_t>(wide(in + 4)));
     if (reinterpret_cast<uintptr_t>(map) % 64 != 0)
       throw InternalError("a tensor map at an address that is no multiple of 64");
     if (map->rank != rank)

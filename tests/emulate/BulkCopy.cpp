@@ -15,7 +15,7 @@ static void require(bool condition, const std::string &message) {
     throw InternalError("tensor map: " + message);
 }
 
-TensorMap::TensorMap(const ArrayView &array, uint32_t rows, uint32_t columns, uint32_t swizzle)
+EncodedTensorMap::EncodedTensorMap(const ArrayView &array, uint32_t rows, uint32_t columns, uint32_t swizzle)
     : mark(validMark), data(static_cast<const char *>(array.data)), rank(static_cast<uint32_t>(array.rank)),
       elementBytes(static_cast<uint32_t>(typeBytes(array.type))), rows(rows), columns(columns), swizzle(swizzle) {
   const auto text = [](auto number) { return std::to_string(number); };
@@ -43,8 +43,8 @@ TensorMap::TensorMap(const ArrayView &array, uint32_t rows, uint32_t columns, ui
           "rows of " + text(rowBytes) + " bytes with a swizzle of " + text(swizzle) + " bytes; legal: as many");
 }
 
-BulkCopy::BulkCopy(const TensorMap &map, const int32_t *coordinates, char *shared, uint32_t to, uint32_t sharedBytes,
-                   uint32_t barrier)
+BulkCopy::BulkCopy(const EncodedTensorMap &map, const int32_t *coordinates, char *shared, uint32_t to,
+                   uint32_t sharedBytes, uint32_t barrier)
     : map(map), shared(shared), to(to), barrierAddress(barrier) {
   if (to % 128 != 0 || to + bytes() > sharedBytes)
     throw InternalError("a bulk copy of " + std::to_string(bytes()) + " bytes to shared address " + std::to_string(to) +

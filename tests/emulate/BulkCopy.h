@@ -10,7 +10,7 @@ namespace sectile::emulate {
 
 /// What takes the place of the driver's CUtensorMap: an array, and how a box of it lies in shared memory. A box has
 /// `rows` indices of the last dimension but one, `columns` of the last, one of each other.
-struct alignas(64) TensorMap {
+struct alignas(64) EncodedTensorMap {
   static constexpr uint64_t validMark = 0x70616d726f736e74;
   uint64_t mark = 0;
   const char *data = nullptr;
@@ -19,12 +19,12 @@ struct alignas(64) TensorMap {
   uint32_t rank = 0, elementBytes = 0, rows = 0, columns = 0;
   uint32_t swizzle = 0; ///< bytes: 0, 32, 64, 128
 
-  TensorMap() = default;
+  EncodedTensorMap() = default;
   /// Throws InternalError for what the driver would refuse.
-  TensorMap(const ArrayView &array, uint32_t rows, uint32_t columns, uint32_t swizzle);
+  EncodedTensorMap(const ArrayView &array, uint32_t rows, uint32_t columns, uint32_t swizzle);
   uint32_t boxBytes() const { return rows * columns * elementBytes; }
 };
-static_assert(sizeof(TensorMap) == 128);
+static_assert(sizeof(EncodedTensorMap) == 128);
 
 /// In rows of 128, 64 or 32 bytes, chunks of 16 bytes change places as the address says; the same for copies and
 /// products.
@@ -37,7 +37,7 @@ constexpr uint32_t swizzled(uint32_t address, uint32_t swizzleBytes) {
 class BulkCopy {
 public:
   /// `coordinates`: the last dimension first. Throws InternalError for places where no box may lie.
-  BulkCopy(const TensorMap &map, const int32_t *coordinates, char *shared, uint32_t to, uint32_t sharedBytes,
+  BulkCopy(const EncodedTensorMap &map, const int32_t *coordinates, char *shared, uint32_t to, uint32_t sharedBytes,
            uint32_t barrier);
   void arrive() const;
   uint32_t barrier() const { return barrierAddress; }
@@ -46,7 +46,7 @@ public:
 
 private:
   void readChunk(int64_t row, int64_t column, char *chunk) const;
-  TensorMap map;
+  EncodedTensorMap map;
   std::array<int32_t, 5> corner{}; ///< the first dimension first
   char *shared;
   uint32_t to, barrierAddress;

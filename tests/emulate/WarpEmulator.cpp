@@ -18,8 +18,8 @@ void BlockProgram::launch(std::span<const Argument> arguments, Grid grid) const 
   std::vector<int64_t> words = test::packArguments(arguments);
   words.insert(words.end(), {grid.x, grid.y, grid.z});
   // Tensor maps come first.
-  struct alignas(TensorMap) Piece {
-    char bytes[sizeof(TensorMap)];
+  struct alignas(EncodedTensorMap) Piece {
+    char bytes[sizeof(EncodedTensorMap)];
   };
   const size_t maps = code->tensorMaps().size(), bytes = words.size() * sizeof(int64_t);
   std::vector<Piece> parameter(maps + (bytes + sizeof(Piece) - 1) / sizeof(Piece));
@@ -30,7 +30,7 @@ void BlockProgram::launch(std::span<const Argument> arguments, Grid grid) const 
     if (!view)
       throw InternalError("the kernel wants a tensor map of argument " + std::to_string(request.argument) +
                           ", which is no array");
-    const TensorMap map(*view, request.rows, request.columns, request.swizzle);
+    const EncodedTensorMap map(*view, request.rows, request.columns, request.swizzle);
     std::memcpy(&parameter[i], &map, sizeof map);
   }
   std::memcpy(&parameter[maps], words.data(), bytes);
