@@ -52,6 +52,20 @@ def CheckShared : Pass<"sectile-check-shared"> {
   }];
 }
 
+def DeferSums : Pass<"sectile-defer-sums"> {
+  let summary = "row sums of a loop are added up across threads after it";
+  let description = [{
+    A loop that carries l, one number a row, as
+
+      l' = l * f + reduce sum x              (or without the factor f, one number a row, too)
+
+    and does not use it otherwise, carries `parts` numbers a row instead: what each of the threads that share a row has
+    summed. They add up once, after the loop, instead of in every pass.
+  }];
+  let options = [Option<"parts", "parts", "int32_t", "4", "of a row: as many as lanes share one in an accumulator">];
+  let dependentDialects = ["::sectile::ir::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def FuseAccumulator : Pass<"sectile-fuse-accumulator"> {
   let summary = "x + dot(a, b, 0) becomes dot(a, b, x)";
   let description = [{
@@ -72,6 +86,16 @@ def GuardMasks : Pass<"sectile-guard-masks"> {
     where the condition compares the smallest and largest element of each side, as scalars. Conjuncts whose range is not
     known stay in a plain select around it. In attention, only blocks on the diagonal, at a window's edges and at
     the end of the keys evaluate their mask.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+}
+
+def PeelFirst : Pass<"sectile-peel-first"> {
+  let summary = "the first pass of a loop of matrix products stands before it";
+  let description = [{
+      for i = a to b step s            if a < b { pass a; for i = a + s to b step s } else { the initial values }
+
+    What holds after a first pass can be relied on in the loop then, and what is different in it costs nothing there.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
@@ -168,6 +192,26 @@ def StageRings : Pass<"sectile-stage-rings"> {
   }];
   let options = [Option<"stages", "stages", "int32_t", "2", "of a ring that a loop goes through; others have one">];
   let dependentDialects = ["::sectile::ir::BlockDialect", "::mlir::arith::ArithDialect"];
+}
+
+def StaleMaximum : Pass<"sectile-stale-maximum"> {
+  let summary = "a running maximum that only keeps exponentials in range is raised only when they leave it";
+  let description = [{
+    A softmax is the same whatever number is subtracted from a row's scores: the running maximum m of
+
+      m' = max(m, reduce max y),  P = exp2(y - m'),  alpha = exp2(m - m'),  l' = l * alpha + reduce sum P, …
+
+    has but to keep P in range. In a loop that follows on a peeled first pass, P is computed with the m of the passes
+    before, without a maximum, without alpha, without what alpha scales. Then it is asked whether that was good enough:
+
+      need = any(row sums > 2^10 or NaN, or no m yet)
+
+    and where it was not, that pass is computed again as it stands, from the products on. So the result is right for all
+    scores; a row sum of 2^10 bounds P for weights of 16 bits. Loops that do not have this form stay as they are, with a
+    remark that says why.
+  }];
+  let options = [Option<"limit", "limit", "int32_t", "10", "log2 of the row sums, or of parts of them, that are good enough">];
+  let dependentDialects = ["::sectile::ir::TileDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
 #endif // SECTILE_TRANSFORMS_PASSES_TD
