@@ -53,9 +53,9 @@ void Block::run(int64_t index, std::mt19937 &random) {
     bool any = false;
     for (size_t warp : order)
       any |= runWarp(warp, random);
-    const bool early = random() % 8 == 0;
-    if ((!any || early) && anythingPending())
-      letHappen(random);
+    const bool isEarly = any && random() % 8 == 0;
+    if ((!any || isEarly) && anythingPending())
+      letHappen(random, isEarly);
     else if (!any)
       reportDeadlock();
   }
@@ -97,25 +97,38 @@ void Block::finish() const {
 
 bool Block::anythingPending() const { return !bulkCopies.empty() || std::ranges::any_of(groups, &Group::isWaiting); }
 
-/// One of the things that are on their way.
-void Block::letHappen(std::mt19937 &random) {
+/// One of the things that are on their way: of those that somebody waits for, if there are any.
+void Block::letHappen(std::mt19937 &random, bool isEarly) {
+  std::vector<size_t> copies;
   std::vector<Group *> waiting;
   for (Group &group : groups)
     if (group.isWaiting)
       waiting.push_back(&group);
-  const size_t choice = random() % (bulkCopies.size() + waiting.size());
-  if (choice < bulkCopies.size()) {
-    const BulkCopy copy = bulkCopies[choice];
-    bulkCopies.erase(bulkCopies.begin() + static_cast<std::ptrdiff_t>(choice));
+  for (size_t i = 0; i < bulkCopies.size(); ++i)
+    if (isEarly || isWaitedFor(bulkCopies[i].barrier()))
+      copies.push_back(i);
+  if (copies.empty() && waiting.empty()) {
+    copies.resize(bulkCopies.size());
+    std::iota(copies.begin(), copies.end(), 0);
+  }
+  const size_t choice = random() % (copies.size() + waiting.size());
+  if (choice < copies.size()) {
+    const BulkCopy copy = bulkCopies[copies[choice]];
+    bulkCopies.erase(bulkCopies.begin() + static_cast<std::ptrdiff_t>(copies[choice]));
     copy.arrive();
     if (mbarriers.receive(copy.barrier(), copy.bytes()))
       wakePhase(copy.barrier());
     return;
   }
-  Group &group = *waiting[choice - bulkCopies.size()];
+  Group &group = *waiting[choice - copies.size()];
   group.products.complete(group.pendingGroups);
   group.isWaiting = false;
   release(static_cast<int>(&group - groups.data()) * warpGroupSize, warpGroupSize);
+}
+
+bool Block::isWaitedFor(uint32_t barrier) const {
+  return std::ranges::any_of(
+      threads, [&](const Thread &thread) { return thread.state == State::atPhase && thread.barrier == barrier; });
 }
 
 //===-- threads that execute an instruction ----------------------------------------------------------------------===//

@@ -1,8 +1,8 @@
 // One thread block while it runs: its threads, what each of them waits for, and what is on its way.
 //
 // Threads run one at a time, until they wait: warps in an order that changes each time, and so do the lanes of a warp.
-// What is asynchronous happens as late as it may: bulk copies arrive, and products that are waited for complete, when
-// nobody can go on; one at a time, chosen at random. Now and then one happens earlier, so that orders vary.
+// What is asynchronous happens as late as it may: bulk copies arrive, and products complete, when nobody can go on and
+// somebody waits for them; one at a time, chosen at random. Now and then one happens earlier, so that orders vary.
 #pragma once
 
 #include "tests/emulate/BulkCopy.h"
@@ -109,7 +109,8 @@ private:
   void release(int first, int count);
   Group &group();
   bool anythingPending() const;
-  void letHappen(std::mt19937 &random);
+  void letHappen(std::mt19937 &random, bool isEarly);
+  bool isWaitedFor(uint32_t barrier) const;
   void giveRegisters();
   [[noreturn]] void reportDeadlock();
   std::string whatFor(const Thread &thread);
