@@ -3,6 +3,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -18,7 +19,16 @@ using namespace sectile::ir;
 #define GET_OP_CLASSES
 #include "compiler/ir/BlockOps.cpp.inc"
 
+namespace {
+/// A role has its own constants: what all warps hold it does not see.
+struct ConstantsOfRoles : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+  bool shouldMaterializeInto(Region *region) const final { return isa<SpecializeOp>(region->getParentOp()); }
+};
+} // namespace
+
 void BlockDialect::initialize() {
+  addInterfaces<ConstantsOfRoles>();
   addOperations<
 #define GET_OP_LIST
 #include "compiler/ir/BlockOps.cpp.inc"

@@ -173,7 +173,7 @@ void Placement::run() {
     for (OpOperand &yielded : block.getTerminator()->getOpOperands())
       if (isNextOperand(yielded))
         sinkNextOperand(yielded.get().getDefiningOp());
-  for (auto wait : llvm::make_early_inc_range(llvm::to_vector(block.getOps<DotWaitOp>())))
+  for (auto wait : llvm::to_vector(block.getOps<DotWaitOp>()))
     place(wait);
   for (auto release : llvm::to_vector(block.getOps<ReleaseOp>()))
     place(release);
