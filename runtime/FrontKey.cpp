@@ -2,14 +2,12 @@
 
 #include "llvm/Support/xxhash.h"
 
-#include <bit>
+#include <type_traits>
 
 using namespace sectile;
 
-static constexpr size_t scheduleWords = sizeof(Schedule) / sizeof(uint64_t), headerWords = 2 + scheduleWords;
-static_assert(sizeof(Schedule) == scheduleWords * sizeof(uint64_t) &&
-                  std::has_unique_object_representations_v<Schedule>,
-              "a schedule fills its words without padding");
+static constexpr size_t scheduleWords = (sizeof(Schedule) + 7) / sizeof(uint64_t), headerWords = 2 + scheduleWords;
+static_assert(std::has_unique_object_representations_v<Schedule>, "equal schedules have equal bytes");
 
 /// Whether a view of legal rank is aligned as ArgumentFacts::aligned16 says.
 static bool isAligned16(const ArrayView &view) {
@@ -21,29 +19,35 @@ static bool isAligned16(const ArrayView &view) {
   return aligned;
 }
 
-FrontKey::Descriptor FrontKey::describe(const Argument &argument, bool alignment) {
+/// Whether a view that is aligned and has unit stride can be mapped by TMA, as ArgumentFacts::bulk says. Sizes below
+/// 2^32 are all that a launch accepts.
+static bool isBulk(const ArrayView &view) {
+  const int64_t most = ((int64_t{1} << 40) - 1) / typeBytes(view.type);
+  bool bulk = view.rank >= 2 && view.rank <= 5;
+  for (int d = 0; bulk && d < view.rank; ++d)
+    bulk = view.sizes[d] == 1 || (view.sizes[d] > 1 && view.strides[d] > 0 && view.strides[d] <= most);
+  return bulk;
+}
+
+FrontKey::Descriptor FrontKey::describe(const Argument &argument, Uses uses) {
   const auto *view = std::get_if<ArrayView>(&argument);
   if (!view)
-    return {static_cast<uint16_t>(std::holds_alternative<float>(argument) ? Descriptor::f32 : Descriptor::i32),
-            0,
-            0,
-            0,
-            0,
-            0};
+    return {.kind = static_cast<uint16_t>(std::holds_alternative<float>(argument) ? Descriptor::f32 : Descriptor::i32)};
   // Ranks and types out of range are refused when the arguments are checked; here they only need to differ.
   const int rank = view->rank;
   const bool legal = rank >= 0 && rank <= ArrayView::maxRank;
   const bool unit = legal && rank > 0 && (view->strides[rank - 1] == 1 || view->sizes[rank - 1] <= 1);
-  return {Descriptor::array,
-          static_cast<uint16_t>(std::min<unsigned>(static_cast<unsigned>(view->type), 15)),
-          static_cast<uint16_t>(legal ? rank : 15),
-          unit,
-          alignment && legal && isAligned16(*view),
-          0};
+  const bool aligned = uses.alignment && legal && isAligned16(*view);
+  return {.kind = Descriptor::array,
+          .type = static_cast<uint16_t>(std::min<unsigned>(static_cast<unsigned>(view->type), 15)),
+          .rank = static_cast<uint16_t>(legal ? rank : 15),
+          .unitStride = unit,
+          .aligned16 = aligned,
+          .bulk = uses.bulk && aligned && unit && isBulk(*view)};
 }
 
 FrontKey::FrontKey(const Session::Instance &kernel, std::span<const Argument> arguments, const Schedule &schedule,
-                   bool alignment) {
+                   Uses uses) {
   // 1. Sizes.
   const size_t descriptorWords = (arguments.size() + 3) / 4, configWords = (kernel.configBytes + 7) / 8;
   words.resize(headerWords + descriptorWords + configWords);
@@ -53,7 +57,7 @@ FrontKey::FrontKey(const Session::Instance &kernel, std::span<const Argument> ar
   std::memcpy(&words[2], &schedule, sizeof(Schedule));
   auto *descriptors = reinterpret_cast<char *>(words.data() + headerWords);
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const Descriptor descriptor = describe(arguments[i], alignment);
+    const Descriptor descriptor = describe(arguments[i], uses);
     std::memcpy(descriptors + i * sizeof(Descriptor), &descriptor, sizeof(Descriptor));
   }
   if (kernel.configBytes)
@@ -70,15 +74,17 @@ FrontKey::Descriptor FrontKey::argument(size_t index) const {
 }
 
 Schedule FrontKey::schedule() const {
-  std::array<uint64_t, scheduleWords> fields;
-  std::copy_n(words.begin() + 2, scheduleWords, fields.begin());
-  return std::bit_cast<Schedule>(fields);
+  Schedule schedule;
+  std::memcpy(&schedule, &words[2], sizeof(Schedule));
+  return schedule;
 }
 
 std::vector<ArgumentFacts> FrontKey::facts() const {
   std::vector<ArgumentFacts> result(argumentCount());
   for (size_t i = 0; i < result.size(); ++i)
-    result[i] = {.unitStride = argument(i).unitStride != 0, .aligned16 = argument(i).aligned16 != 0};
+    result[i] = {.unitStride = argument(i).unitStride != 0,
+                 .aligned16 = argument(i).aligned16 != 0,
+                 .bulk = argument(i).bulk != 0};
   return result;
 }
 
@@ -117,6 +123,7 @@ std::vector<std::string> FrontKey::differences(const FrontKey &from, const Front
       };
       compare("unit_stride", before.unitStride, after.unitStride);
       compare("aligned16", before.aligned16, after.aligned16);
+      compare("bulk", before.bulk, after.bulk);
     }
     if (!types.empty())
       reasons.push_back("argument types differ: " + types);

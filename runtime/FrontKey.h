@@ -13,10 +13,13 @@ namespace sectile {
 
 class FrontKey {
 public:
-  /// `alignment`: whether the target's code makes use of ArgumentFacts::aligned16; else arrays are not told apart by
-  /// it.
-  FrontKey(const Session::Instance &kernel, std::span<const Argument> arguments, const Schedule &schedule,
-           bool alignment = false);
+  /// Which facts about its arguments a target's code makes use of, beside unit strides; arrays are not told apart by
+  /// others.
+  struct Uses {
+    bool alignment = false; ///< ArgumentFacts::aligned16
+    bool bulk = false;      ///< ArgumentFacts::bulk, which needs the alignment
+  };
+  FrontKey(const Session::Instance &kernel, std::span<const Argument> arguments, const Schedule &schedule, Uses uses);
 
   uint64_t hash() const { return hashed; }
   /// Compares all of it, not only the hash.
@@ -35,14 +38,14 @@ private:
   /// One argument in 16 bits.
   struct Descriptor {
     enum Kind : uint16_t { array, f32, i32 };
-    uint16_t kind : 2, type : 4, rank : 4, unitStride : 1, aligned16 : 1, unused : 4;
+    uint16_t kind : 2, type : 4 = 0, rank : 4 = 0, unitStride : 1 = 0, aligned16 : 1 = 0, bulk : 1 = 0, unused : 3 = 0;
     bool sameType(const Descriptor &other) const {
       return kind == other.kind && type == other.type && rank == other.rank;
     }
     std::string text() const;
   };
   static_assert(sizeof(Descriptor) == 2);
-  static Descriptor describe(const Argument &argument, bool alignment);
+  static Descriptor describe(const Argument &argument, Uses uses);
 
   size_t argumentCount() const { return words[1] >> 32; }
   size_t configBytes() const { return words[1] & 0xffffffff; }

@@ -83,6 +83,11 @@ public:
     return schedule.threads > 0 ? schedule.threads : pool.threads();
   }
 
+  /// What the target's code makes use of.
+  FrontKey::Uses uses() const {
+    return {.alignment = placement.target.kind == Target::Kind::nvptx, .bulk = placement.target.nvidia.hasTma};
+  }
+
   [[noreturn, gnu::cold, gnu::noinline]] void refuseStream(const Instance &kernel, const char *given,
                                                            const char *legal) const {
     throw UserError(std::string("kernel '") + kernel.name + "': the stream is " + given + ", the session is on " +
@@ -107,7 +112,7 @@ const LoadedKernel &Session::Impl::launchOnHost(const Instance &kernel, const Gr
   // 1. Find the code.
   const bool any = checkGrid(kernel.name, grid);
   const int threads = threadsFor(kernel, schedule);
-  const FrontKey key(kernel, arguments, schedule);
+  const FrontKey key(kernel, arguments, schedule, uses());
   const LoadedKernel *found = front.find(key, kernel.name);
   if (!found) // asking every time would cost more than all else
     cuda::refuseDeviceMemory(options.cudaDriver, kernel.name, arguments);
@@ -132,7 +137,7 @@ const LoadedKernel &Session::Impl::launchOnCuda(const Stream &stream, const Inst
   const bool any = checkGrid(kernel.name, grid);
   const auto handle = static_cast<cuda::StreamHandle>(stream.handle());
   const cuda::Device &device = cuda::deviceOf(*placement.cuda, kernel.name, handle, arguments);
-  const FrontKey key(kernel, arguments, schedule, /*alignment=*/true);
+  const FrontKey key(kernel, arguments, schedule, uses());
   const LoadedKernel *found = front.find(key, kernel.name);
   if (!found)
     cuda::refuseDuringCapture(device, kernel.name, handle, "compiled");
@@ -177,8 +182,7 @@ void Session::launch(const Stream &stream, const Instance &kernel, const Grid &g
 std::shared_ptr<const Executable> Session::prepare(const Instance &kernel, std::span<const Argument> arguments,
                                                    const Schedule &schedule) {
   (void)impl->threadsFor(kernel, schedule);
-  const bool alignment = impl->placement.target.kind == Target::Kind::nvptx;
-  const FrontKey key(kernel, arguments, schedule, alignment);
+  const FrontKey key(kernel, arguments, schedule, impl->uses());
   const LoadedKernel *found = impl->front.find(key, kernel.name);
   const LoadedKernel &compiled = found ? *found : impl->make(kernel, arguments, schedule, key, nullptr);
   checkArguments(compiled.name(), compiled.parameters(), arguments);

@@ -134,6 +134,8 @@ static mlir::ArrayAttr argumentAttributes(mlir::OpBuilder &builder, const std::v
       list.set("tile.unit_stride", builder.getUnitAttr());
     if (i < facts.size() && facts[i].aligned16)
       list.set("tile.aligned16", builder.getUnitAttr());
+    if (i < facts.size() && facts[i].bulk)
+      list.set("tile.bulk", builder.getUnitAttr());
     attributes.push_back(list.getDictionary(builder.getContext()));
   }
   return builder.getArrayAttr(attributes);
@@ -147,7 +149,7 @@ Recorder::Result Recorder::finish() {
     throw InternalError("facts on " + std::to_string(facts.size()) + " arguments of kernel '" + kernelName +
                         "', which declares " + std::to_string(parameters.size()));
   for (auto [fact, parameter] : llvm::zip(facts, parameters))
-    if ((fact.unitStride || fact.aligned16) && parameter.access == Parameter::Access::scalar)
+    if ((fact.unitStride || fact.aligned16 || fact.bulk) && parameter.access == Parameter::Access::scalar)
       throw InternalError("scalar '" + parameter.name + "' of kernel '" + kernelName +
                           "' has no strides and no address");
 

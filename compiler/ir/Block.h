@@ -49,8 +49,8 @@ Layout accumulatorLayout(llvm::ArrayRef<int64_t> shape, WarpGrid grid, int64_t w
 Layout operandALayout(llvm::ArrayRef<int64_t> shape, int bits, WarpGrid grid, int64_t warps);
 Layout operandBLayout(llvm::ArrayRef<int64_t> shape, int bits, WarpGrid grid, int64_t warps);
 
-/// That a launch guarantees what an asynchronous copy needs: a view that consists of whole chunks of 16 bytes.
-llvm::LogicalResult verifyWholeChunks(mlir::Operation *op, mlir::Value view);
+/// That a launch guarantees what an asynchronous copy needs: the facts ("tile.aligned16", …) about its view.
+llvm::LogicalResult verifyFacts(mlir::Operation *op, mlir::Value view, llvm::ArrayRef<llvm::StringRef> facts);
 
 void registerBlockDialect(mlir::DialectRegistry &registry);
 

@@ -63,7 +63,7 @@ LogicalResult CopyBulkOp::verify() {
            << ring.swizzle().rowBytes << ": " << ring;
   if (failed(verifyPlace(*this, ring, *swizzle)))
     return failure();
-  return verifyWholeChunks(*this, getView());
+  return verifyFacts(*this, getView(), {"tile.bulk"});
 }
 
 //===-- products in flight ----------------------------------------------------------------------------------------===//

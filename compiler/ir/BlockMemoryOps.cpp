@@ -39,10 +39,10 @@ LogicalResult ReadOp::verify() {
   return verifyTransfer(*this, getResult().getType(), getBuffer().getType(), getTransposed());
 }
 
-LogicalResult sectile::ir::verifyWholeChunks(Operation *op, Value view) {
+LogicalResult sectile::ir::verifyFacts(Operation *op, Value view, ArrayRef<StringRef> facts) {
   auto argument = dyn_cast<BlockArgument>(view);
   auto kernel = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : FunctionOpInterface();
-  for (StringRef fact : {"tile.unit_stride", "tile.aligned16"})
+  for (StringRef fact : facts)
     if (!kernel || !kernel.getArgAttr(argument.getArgNumber(), fact))
       return op->emitOpError("needs a view with ") << fact;
   return success();
@@ -63,7 +63,7 @@ LogicalResult CopyAsyncOp::verify() {
   if (const int64_t bytes = buffer.getColumns() * buffer.elementBytes(); bytes % 16 != 0 || buffer.getUnit() != 16)
     return emitOpError("copies chunks of 16 bytes, got rows of ")
            << bytes << " bytes and swizzled units of " << buffer.getUnit() << " bytes: " << buffer;
-  return verifyWholeChunks(*this, getView());
+  return verifyFacts(*this, getView(), {"tile.unit_stride", "tile.aligned16"}); // whole chunks
 }
 
 LogicalResult WaitOp::verify() {

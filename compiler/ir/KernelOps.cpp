@@ -61,7 +61,13 @@ static LogicalResult verifyArgumentAttribute(FunctionOpInterface kernel, unsigne
       return error() << name << " is a unit attribute of views";
     return success();
   }
-  return error() << "knows tile.name, tile.access, tile.unit_stride and tile.aligned16, got " << name;
+  if (name == "tile.bulk") {
+    auto view = dyn_cast<ViewType>(kernel.getArgumentTypes()[index]);
+    if (!view || view.getRank() < 2 || view.getRank() > 5 || !isa<UnitAttr>(attribute.getValue()))
+      return error() << name << " is a unit attribute of views of rank 2 to 5";
+    return success();
+  }
+  return error() << "knows tile.name, tile.access, tile.unit_stride, tile.aligned16 and tile.bulk, got " << name;
 }
 
 LogicalResult sectile::ir::verifyKernelArguments(FunctionOpInterface kernel) {

@@ -16,7 +16,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, O
     `tile.access` ("input", "output", "inout" for views, "scalar" for scalars); facts that a launch guarantees:
     `tile.unit_stride` (the last dimension's stride is 1, or its size at most 1), `tile.aligned16` (the address, all
     strides but the last and the size of the last dimension are multiples of 16 bytes, strides of dimensions with size
-    at most 1 aside).
+    at most 1 aside), `tile.bulk` (TMA can map the view: both of them, rank 2 to 5, all sizes at least 1 and below 2^32,
+    strides of dimensions with size above 1 positive and below 2^40 bytes).
 
     Example:
     ```mlir

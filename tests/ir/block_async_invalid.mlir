@@ -1,7 +1,7 @@
 // RUN: sectile-opt %s -verify-diagnostics -split-input-file
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
-block.kernel @no_ring(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @no_ring(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<64x64xbf16, step = 1, span = 8>
   // expected-error@+1 {{op needs a ring (stages, rows, columns), got}}
@@ -12,7 +12,7 @@ block.kernel @no_ring(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_s
 // -----
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
-block.kernel @stage(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @stage(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
   // expected-error@+1 {{op makes}}
@@ -23,7 +23,7 @@ block.kernel @stage(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_str
 // -----
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
-block.kernel @rows(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @rows(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x512x64xbf16>
   // expected-error@+1 {{op copies boxes of up to 256 rows, got 512}}
@@ -34,7 +34,7 @@ block.kernel @rows(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stri
 // -----
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
-block.kernel @wide(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @wide(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x128xbf16, step = 1, span = 8>
   // expected-error@+1 {{op swizzles rows of 128 bytes by step 1 and span 8, 64 by 2 and 4, or 32 by 4 and 2, got rows of 256}}
@@ -45,10 +45,10 @@ block.kernel @wide(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stri
 // -----
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
-block.kernel @fact(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride}) attributes {warps = 4 : i32} {
+block.kernel @fact(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
-  // expected-error@+1 {{op needs a view with tile.aligned16}}
+  // expected-error@+1 {{op needs a view with tile.bulk}}
   block.copy_bulk %x[%c0, %c0] -> %ring[%c0] : !tile.view<2xbf16> -> !block.shared<2x64x64xbf16, step = 1, span = 8>
   block.return
 }
@@ -56,7 +56,7 @@ block.kernel @fact(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stri
 // -----
 
 #d = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0]]>
-block.kernel @groups(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 2 : i32} {
+block.kernel @groups(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 2 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
   %b = block.alloc : !block.shared<64x64xbf16, step = 1, span = 8>
@@ -69,7 +69,7 @@ block.kernel @groups(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_st
 // -----
 
 #d = #block.layout<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]]>
-block.kernel @accumulator(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @accumulator(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
   %b = block.alloc : !block.shared<64x64xbf16, step = 1, span = 8>
@@ -82,7 +82,7 @@ block.kernel @accumulator(%x: !tile.view<2xbf16> {tile.access = "input", tile.un
 // -----
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
-block.kernel @columns(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @columns(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
   %b = block.alloc : !block.shared<64x64xbf16, step = 1, span = 8>
@@ -95,7 +95,7 @@ block.kernel @columns(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_s
 // -----
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
-block.kernel @left(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @left(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
   %b = block.alloc : !block.shared<64x64xbf16, step = 1, span = 8>
@@ -109,7 +109,7 @@ block.kernel @left(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stri
 // -----
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
-block.kernel @roles(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 5 : i32} {
+block.kernel @roles(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 5 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
   // expected-error@+1 {{op role "p" needs whole groups of 4 warps, got 1}}
@@ -122,7 +122,7 @@ block.kernel @roles(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_str
 // -----
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
-block.kernel @budget(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 8 : i32} {
+block.kernel @budget(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 8 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
   // expected-error@+1 {{op role "c" may use 24 to 240 registers a thread, in steps of 8, got 244}}
@@ -135,7 +135,7 @@ block.kernel @budget(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_st
 // -----
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
-block.kernel @file(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 12 : i32} {
+block.kernel @file(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 12 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
   // expected-error@+1 {{op has 64512 registers for all roles, 168 for each of the 384 threads at launch, got 92160}}
@@ -148,7 +148,7 @@ block.kernel @file(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stri
 // -----
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
-block.kernel @shares(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 16 : i32} {
+block.kernel @shares(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 16 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
   // expected-error@+1 {{op shares out the 16 warps of the kernel, got 12}}
@@ -161,7 +161,7 @@ block.kernel @shares(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_st
 // -----
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
-block.kernel @barrier(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 8 : i32} {
+block.kernel @barrier(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 8 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
   block.specialize roles ["p", "c"] warps [4, 4] registers [24, 240] {
@@ -175,7 +175,7 @@ block.kernel @barrier(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_s
 // -----
 
 #r = #block.layout<register = [], lane = [[1], [2], [4], [8], [16]], warp = [[32], [0], [0]]>
-block.kernel @outside(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16}) attributes {warps = 8 : i32} {
+block.kernel @outside(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 8 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
   %i = tile.iota : tensor<64xi32, #r>
@@ -189,7 +189,7 @@ block.kernel @outside(%x: !tile.view<2xbf16> {tile.access = "input", tile.unit_s
 
 // -----
 
-block.kernel @columns_of_box(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @columns_of_box(%x: !tile.view<2xbf16> {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x512xbf16>
   // expected-error@+1 {{op copies boxes of up to 256 columns, got panels of 512}}
@@ -199,7 +199,7 @@ block.kernel @columns_of_box(%x: !tile.view<2xbf16> {tile.unit_stride, tile.alig
 
 // -----
 
-block.kernel @row_bytes(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @row_bytes(%x: !tile.view<2xbf16> {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x12xbf16>
   // expected-error@+1 {{op copies rows of multiples of 16 bytes, got 24}}
@@ -209,7 +209,7 @@ block.kernel @row_bytes(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16
 
 // -----
 
-block.kernel @other_swizzle(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @other_swizzle(%x: !tile.view<2xbf16> {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 2, span = 4>
   // expected-error@+1 {{op swizzles rows of 128 bytes by step 1 and span 8, 64 by 2 and 4, or 32 by 4 and 2, got rows of 128}}
@@ -219,7 +219,7 @@ block.kernel @other_swizzle(%x: !tile.view<2xbf16> {tile.unit_stride, tile.align
 
 // -----
 
-block.kernel @pattern(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @pattern(%x: !tile.view<2xbf16> {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x12x64xbf16, step = 1, span = 8>
   // expected-error@+1 {{op needs rows in multiples of 8, as the swizzle repeats, got 12}}
@@ -229,7 +229,7 @@ block.kernel @pattern(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16})
 
 // -----
 
-block.kernel @place(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @place(%x: !tile.view<2xbf16> {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x4x8xbf16>
   // expected-error@+1 {{op needs panels in multiples of 128 bytes, got 64}}
@@ -239,7 +239,7 @@ block.kernel @place(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16}) a
 
 // -----
 
-block.kernel @dimensions(%x: !tile.view<6xbf16> {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @dimensions(%x: !tile.view<6xbf16>) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16>
   // expected-error@+1 {{op copies rows and columns of views of rank 2 to 5, got a view of rank 6}}
@@ -249,7 +249,7 @@ block.kernel @dimensions(%x: !tile.view<6xbf16> {tile.unit_stride, tile.aligned1
 
 // -----
 
-block.kernel @indices(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @indices(%x: !tile.view<2xbf16> {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16>
   // expected-error@+1 {{op needs one index for each of the 2 dimensions, got 1}}
@@ -259,7 +259,7 @@ block.kernel @indices(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16})
 
 // -----
 
-block.kernel @element(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @element(%x: !tile.view<2xbf16> {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xf16>
   // expected-error@+1 {{op needs the view's element type}}

@@ -13,8 +13,8 @@
 !token = !block.token<!tile>
 
 // CHECK-LABEL: block.kernel @attention
-block.kernel @attention(%q: !view {tile.unit_stride, tile.aligned16}, %k: !view {tile.unit_stride, tile.aligned16},
-                        %v: !view {tile.unit_stride, tile.aligned16}, %out: !tile.view<2xf32>, %b: i32, %h: i32, %n: i32) attributes {warps = 12 : i32} {
+block.kernel @attention(%q: !view {tile.bulk}, %k: !view {tile.bulk},
+                        %v: !view {tile.bulk}, %out: !tile.view<2xf32>, %b: i32, %h: i32, %n: i32) attributes {warps = 12 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %c128 = arith.constant 128 : i32

@@ -61,7 +61,35 @@ tile.kernel @stride(%x: f32 {tile.unit_stride}) {
 
 // -----
 
-// expected-error@+1 {{op argument 0: knows tile.name, tile.access, tile.unit_stride and tile.aligned16, got tile.alignment}}
+// expected-error@+1 {{op argument 0: tile.bulk is a unit attribute of views of rank 2 to 5}}
+tile.kernel @bulk_scalar(%x: f32 {tile.bulk}) {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{op argument 0: tile.bulk is a unit attribute of views of rank 2 to 5}}
+tile.kernel @bulk_row(%x: !tile.view<1xf32> {tile.bulk}) {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{op argument 1: tile.bulk is a unit attribute of views of rank 2 to 5}}
+tile.kernel @bulk_rank(%x: !tile.view<5xf32> {tile.bulk}, %y: !tile.view<6xf32> {tile.bulk}) {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{op argument 0: tile.bulk is a unit attribute of views of rank 2 to 5}}
+tile.kernel @bulk_value(%x: !tile.view<2xf32> {tile.bulk = 1}) {
+  tile.return
+}
+
+// -----
+
+// expected-error@+1 {{op argument 0: knows tile.name, tile.access, tile.unit_stride, tile.aligned16 and tile.bulk, got tile.alignment}}
 tile.kernel @unknown(%x: !tile.view<1xf32> {tile.alignment = 16}) {
   tile.return
 }

@@ -2,7 +2,6 @@
 #include "tests/support/Buffer.h"
 #include "tests/support/RuntimeKernels.h"
 
-#include "runtime/FrontKey.h"
 #include "sectile/Error.h"
 
 #include <catch2/catch.hpp>
@@ -71,23 +70,6 @@ TEST_CASE("a launch compiles once and then finds the executable") {
   CHECK(record.launches == 3);
   CHECK(record.compileMs > 0);
   CHECK(record.key.size() == 32);
-}
-
-TEST_CASE("alignment tells arrays apart only for targets that make use of it") {
-  alignas(16) float data[2][8] = {};
-  auto keyOf = [&](float *address, int64_t pitch, bool alignment, int64_t columns = 4) {
-    const std::array<int64_t, 2> sizes{2, columns}, strides{pitch, 1};
-    const Argument argument = ArrayView(address, Type::f32, sizes, strides);
-    return FrontKey({"kernel", nullptr, nullptr, 0, nullptr}, std::span(&argument, 1), {}, alignment);
-  };
-  const FrontKey aligned = keyOf(data[0], 8, true);
-  CHECK(aligned.facts() == std::vector<ArgumentFacts>{{.unitStride = true, .aligned16 = true}});
-  for (const FrontKey &other : {keyOf(data[0] + 1, 8, true), keyOf(data[0], 5, true), keyOf(data[0], 8, true, 3)}) {
-    CHECK_FALSE(other.facts()[0].aligned16);
-    CHECK(FrontKey::differences(aligned, other, {}) ==
-          std::vector<std::string>{"argument facts differ: #0 aligned16 1 -> 0"});
-  }
-  CHECK(keyOf(data[0], 8, false) == keyOf(data[0] + 1, 5, false, 3));
 }
 
 TEST_CASE("the history says what differed from the nearest known use") {

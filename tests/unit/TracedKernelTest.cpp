@@ -70,6 +70,11 @@ TEST_CASE("facts are part of the text") {
   const std::string aligned = trace("scale", scale, {}, {{.unitStride = true}, {.aligned16 = true}}).text(false);
   CHECK_THAT(aligned, Contains("tile.aligned16, tile.name = \"y\"}"));
   CHECK_THAT(aligned, !Contains("tile.aligned16, tile.name = \"x\""));
+  const ArgumentFacts all{.unitStride = true, .aligned16 = true, .bulk = true};
+  CHECK_THAT(trace("scale", scale, {}, {all}).text(false),
+             Contains("tile.aligned16, tile.bulk, tile.name = \"x\", tile.unit_stride}"));
+  CHECK_THROWS_AS(trace("scale", scale, {}, {{}, all}), InternalError); // of rank 1
+  CHECK_THROWS_AS(trace("scale", scale, {}, {{}, {}, {.bulk = true}}), InternalError);
 }
 
 TEST_CASE("parsing reports line, column and reason") {

@@ -4,7 +4,7 @@
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @not_acquired(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @not_acquired(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   // expected-note@+1 {{the ring}}
   %ring = block.alloc : !ring
@@ -20,7 +20,7 @@ block.kernel @not_acquired(%x: !view {tile.unit_stride, tile.aligned16}) attribu
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @late(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @late(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   // expected-note@+1 {{the ring}}
   %ring = block.alloc : !ring
@@ -37,7 +37,7 @@ block.kernel @late(%x: !view {tile.unit_stride, tile.aligned16}) attributes {war
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @early(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @early(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   // expected-note@+1 {{the ring}}
   %ring = block.alloc : !ring
@@ -54,7 +54,7 @@ block.kernel @early(%x: !view {tile.unit_stride, tile.aligned16}) attributes {wa
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @copied_twice(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @copied_twice(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !ring
   block.acquire %ring[%c0] : !ring
@@ -72,7 +72,7 @@ block.kernel @copied_twice(%x: !view {tile.unit_stride, tile.aligned16}) attribu
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @not_filled(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @not_filled(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   // expected-note@+1 {{the ring}}
   %ring = block.alloc : !ring
@@ -86,7 +86,7 @@ block.kernel @not_filled(%x: !view {tile.unit_stride, tile.aligned16}) attribute
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @nobody_fills(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @nobody_fills(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   // expected-note@+1 {{the ring}}
   %ring = block.alloc : !ring
@@ -101,7 +101,7 @@ block.kernel @nobody_fills(%x: !view {tile.unit_stride, tile.aligned16}) attribu
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @nobody_waits(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @nobody_waits(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   // expected-note@+1 {{the ring}}
   %ring = block.alloc : !ring
@@ -116,7 +116,7 @@ block.kernel @nobody_waits(%x: !view {tile.unit_stride, tile.aligned16}) attribu
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @not_waited(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @not_waited(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   // expected-note@+1 {{the ring}}
   %ring = block.alloc : !ring
@@ -132,7 +132,7 @@ block.kernel @not_waited(%x: !view {tile.unit_stride, tile.aligned16}) attribute
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @around(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @around(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !ring
   // expected-note@+1 {{handed on here}}
@@ -150,7 +150,7 @@ block.kernel @around(%x: !view {tile.unit_stride, tile.aligned16}) attributes {w
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @twice(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @twice(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !ring
   block.acquire %ring[%c0] : !ring
@@ -169,7 +169,7 @@ block.kernel @twice(%x: !view {tile.unit_stride, tile.aligned16}) attributes {wa
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @read_after(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @read_after(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !ring
   block.acquire %ring[%c0] : !ring
@@ -187,7 +187,7 @@ block.kernel @read_after(%x: !view {tile.unit_stride, tile.aligned16}) attribute
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @wait_after(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @wait_after(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !ring
   block.acquire %ring[%c0] : !ring
@@ -205,7 +205,7 @@ block.kernel @wait_after(%x: !view {tile.unit_stride, tile.aligned16}) attribute
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @skips(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @skips(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   // expected-note@+1 {{the ring}}
@@ -220,7 +220,7 @@ block.kernel @skips(%x: !view {tile.unit_stride, tile.aligned16}) attributes {wa
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @wait_skips(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attributes {warps = 4 : i32} {
+block.kernel @wait_skips(%x: !view {tile.bulk}, %n: i32) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   // expected-note@+1 {{the ring}}
@@ -241,7 +241,7 @@ block.kernel @wait_skips(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) 
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @restarts(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attributes {warps = 4 : i32} {
+block.kernel @restarts(%x: !view {tile.bulk}, %n: i32) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   // expected-note@+1 {{the ring}}
@@ -263,7 +263,7 @@ block.kernel @restarts(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) at
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @never_released(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @never_released(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   // expected-note@+1 {{the ring}}
   %ring = block.alloc : !ring
@@ -280,7 +280,7 @@ block.kernel @never_released(%x: !view {tile.unit_stride, tile.aligned16}) attri
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @last(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attributes {warps = 4 : i32} {
+block.kernel @last(%x: !view {tile.bulk}, %n: i32) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   // expected-note@+1 {{the ring}}
@@ -305,7 +305,7 @@ block.kernel @last(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attrib
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @holds_all(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attributes {warps = 4 : i32} {
+block.kernel @holds_all(%x: !view {tile.bulk}, %n: i32) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %ring = block.alloc : !ring
@@ -326,7 +326,7 @@ block.kernel @holds_all(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) a
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @carried(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attributes {warps = 4 : i32} {
+block.kernel @carried(%x: !view {tile.bulk}, %n: i32) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %ring = block.alloc : !ring
@@ -356,7 +356,7 @@ block.kernel @carried(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) att
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @in_flight(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @in_flight(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %zero = arith.constant dense<0.0> : tensor<64x64xf32, #c>
   %ring = block.alloc : !ring
@@ -377,7 +377,7 @@ block.kernel @in_flight(%x: !view {tile.unit_stride, tile.aligned16}) attributes
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @never(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @never(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %zero = arith.constant dense<0.0> : tensor<64x64xf32, #c>
   %ring = block.alloc : !ring
@@ -394,7 +394,7 @@ block.kernel @never(%x: !view {tile.unit_stride, tile.aligned16}) attributes {wa
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @again(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @again(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %zero = arith.constant dense<0.0> : tensor<64x64xf32, #c>
   %ring = block.alloc : !ring
@@ -414,7 +414,7 @@ block.kernel @again(%x: !view {tile.unit_stride, tile.aligned16}) attributes {wa
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @each_pass(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attributes {warps = 4 : i32} {
+block.kernel @each_pass(%x: !view {tile.bulk}, %n: i32) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %zero = arith.constant dense<0.0> : tensor<64x64xf32, #c>
@@ -436,7 +436,7 @@ block.kernel @each_pass(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) a
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @pending(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @pending(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %zero = arith.constant dense<0.0> : tensor<64x64xf32, #c>
   %ring = block.alloc : !ring
@@ -455,7 +455,7 @@ block.kernel @pending(%x: !view {tile.unit_stride, tile.aligned16}) attributes {
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @accumulator(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @accumulator(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %zero = arith.constant dense<0.0> : tensor<64x64xf32, #c>
   %ring = block.alloc : !ring
@@ -476,7 +476,7 @@ block.kernel @accumulator(%x: !view {tile.unit_stride, tile.aligned16}) attribut
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @trips(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attributes {warps = 8 : i32} {
+block.kernel @trips(%x: !view {tile.bulk}, %n: i32) attributes {warps = 8 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %ring = block.alloc : !ring
@@ -502,7 +502,7 @@ block.kernel @trips(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attri
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @both_fill(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) attributes {warps = 12 : i32} {
+block.kernel @both_fill(%x: !view {tile.bulk}, %n: i32) attributes {warps = 12 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %ring = block.alloc : !ring
@@ -534,7 +534,7 @@ block.kernel @both_fill(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32) a
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
 #t = #block.layout<register = [[1, 0], [0, 8]], lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]], warp = [[0, 16], [0, 32]]>
-block.kernel @scratch(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 8 : i32} {
+block.kernel @scratch(%x: !view {tile.bulk}) attributes {warps = 8 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !ring
   // expected-note@+1 {{the roles}}
@@ -554,7 +554,7 @@ block.kernel @scratch(%x: !view {tile.unit_stride, tile.aligned16}) attributes {
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @recomputed(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32, %h: i32) attributes {warps = 8 : i32} {
+block.kernel @recomputed(%x: !view {tile.bulk}, %n: i32, %h: i32) attributes {warps = 8 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %ring = block.alloc : !ring
@@ -582,7 +582,7 @@ block.kernel @recomputed(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32, 
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @conditional(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32, %h: i32) attributes {warps = 4 : i32} {
+block.kernel @conditional(%x: !view {tile.bulk}, %n: i32, %h: i32) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %ring = block.alloc : !ring
@@ -606,7 +606,7 @@ block.kernel @conditional(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32,
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @counts_on(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32, %h: i32) attributes {warps = 8 : i32} {
+block.kernel @counts_on(%x: !view {tile.bulk}, %n: i32, %h: i32) attributes {warps = 8 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %ring = block.alloc : !ring
@@ -639,7 +639,7 @@ block.kernel @counts_on(%x: !view {tile.unit_stride, tile.aligned16}, %n: i32, %
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @begins_anywhere(%x: !view {tile.unit_stride, tile.aligned16}, %lo: i32, %n: i32) attributes {warps = 4 : i32} {
+block.kernel @begins_anywhere(%x: !view {tile.bulk}, %lo: i32, %n: i32) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %ring = block.alloc : !ring
@@ -659,7 +659,7 @@ block.kernel @begins_anywhere(%x: !view {tile.unit_stride, tile.aligned16}, %lo:
 !view = !tile.view<2xbf16>
 !ring = !block.shared<2x64x64xbf16, step = 1, span = 8>
 !stage = !block.shared<64x64xbf16, step = 1, span = 8>
-block.kernel @long(%x: !view {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @long(%x: !view {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %ring = block.alloc : !ring

@@ -97,7 +97,7 @@ block.kernel @passes(%n: i32) attributes {warps = 2 : i32} {
 #g = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
 // CHECK-LABEL: block.kernel @roles
 // CHECK-SAME: shared_bytes = 33792 : i64
-block.kernel @roles(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16}) attributes {warps = 8 : i32} {
+block.kernel @roles(%x: !tile.view<2xbf16> {tile.bulk}) attributes {warps = 8 : i32} {
   %c0 = arith.constant 0 : i32
   // CHECK: block.alloc {offset = 17408 : i64} : <1x128x64xbf16, step = 1, span = 8>
   %ring = block.alloc : !block.shared<1x128x64xbf16, step = 1, span = 8>

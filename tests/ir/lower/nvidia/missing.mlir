@@ -42,7 +42,7 @@ block.kernel @acquire() attributes {warps = 4 : i32} {
 // -----
 
 // CHECK: error: 'block.copy_bulk' op has no lowering yet, on no target
-block.kernel @copy(%x: !tile.view<2xbf16> {tile.unit_stride, tile.aligned16}) attributes {warps = 4 : i32} {
+block.kernel @copy(%x: !tile.view<2xbf16> {tile.bulk}) attributes {warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc {offset = 0 : i64} : !block.shared<2x64x64xbf16>
   block.copy_bulk %x[%c0, %c0] -> %ring[%c0] : !tile.view<2xbf16> -> !block.shared<2x64x64xbf16>
