@@ -183,6 +183,10 @@ def Block_SpecializeOp : Block_Op<"specialize", [HasParent<"BlockKernelOp">, NoT
   }];
   let arguments = (ins StrArrayAttr:$roles, DenseI32ArrayAttr:$warps, DenseI32ArrayAttr:$registers);
   let regions = (region VariadicRegion<SizedRegion<1>>:$bodies);
+  let extraClassDeclaration = [{
+    /// Of each thread: what roles give back and take is of these.
+    static int64_t registersAtLaunch(int64_t warps);
+  }];
   let assemblyFormat = "`roles` $roles `warps` $warps `registers` $registers $bodies attr-dict";
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

@@ -141,8 +141,14 @@ LogicalResult DotWaitOp::verify() {
 
 //===-- roles -----------------------------------------------------------------------------------------------------===//
 
+/// As many for each as the register file has, in steps of 8.
+int64_t SpecializeOp::registersAtLaunch(int64_t warps) {
+  constexpr int64_t file = 65536, threads = 32;
+  return file / (warps * threads) / 8 * 8;
+}
+
 LogicalResult SpecializeOp::verify() {
-  constexpr int32_t fewest = 24, most = 240, group = 4, threads = 32, file = 65536;
+  constexpr int32_t fewest = 24, most = 240, group = 4, threads = 32;
   const size_t count = getRoles().size();
   if (count < 2 || getWarps().size() != count || getRegisters().size() != count || getBodies().size() != count)
     return emitOpError("needs two or more roles, with as many numbers of warps, of registers, and bodies, got ")
@@ -162,8 +168,7 @@ LogicalResult SpecializeOp::verify() {
   }
   if (const auto all = static_cast<int32_t>(cast<BlockKernelOp>((*this)->getParentOp()).getWarps()); warps != all)
     return emitOpError("shares out the ") << all << " warps of the kernel, got " << warps;
-  // What roles give back and take is what the block was launched with: as many for each thread, in steps of 8.
-  const int64_t launched = file / (warps * threads) / 8 * 8;
+  const int64_t launched = registersAtLaunch(warps);
   if (const int64_t most = launched * warps * threads; registers > most)
     return emitOpError("has ") << most << " registers for all roles, " << launched << " for each of the "
                                << warps * threads << " threads at launch, got " << registers;

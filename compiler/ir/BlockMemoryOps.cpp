@@ -7,6 +7,13 @@ using namespace sectile::ir;
 LogicalResult AllocOp::verify() {
   if (std::optional<int64_t> offset = getOffset(); offset && (*offset < 0 || *offset % 16 != 0))
     return emitOpError("begins at a multiple of 16 bytes, got ") << *offset;
+  if (std::optional<int64_t> barriers = getBarriers(); barriers && (*barriers < 0 || *barriers % 8 != 0))
+    return emitOpError("has barriers at a multiple of 8 bytes, got ") << *barriers;
+  SharedType type = getType();
+  if (getBarriers() && !type.isRing())
+    return emitOpError("has barriers for each stage of a ring, got ") << type;
+  if (type.hasPanels() && !llvm::isPowerOf2_64(type.getPanel()))
+    return emitOpError("has panels of as many columns as a power of two, got ") << type;
   return success();
 }
 

@@ -106,9 +106,8 @@ Operation *outsideOfRoles(Operation *op) {
 }
 
 bool isHandedOn(AllocOp alloc) {
-  return llvm::any_of(alloc->getUsers(), [](Operation *user) {
-    return isa<AcquireOp, CopyBulkOp, WaitFullOp, ReleaseOp>(user);
-  });
+  return llvm::any_of(alloc->getUsers(),
+                      [](Operation *user) { return isa<AcquireOp, CopyBulkOp, WaitFullOp, ReleaseOp>(user); });
 }
 
 /// An operation inside of a loop may run again: the loop as a whole uses the buffer. A product reads it until somebody

@@ -7,12 +7,16 @@ using namespace mlir;
 using namespace sectile::nvidia;
 using namespace sectile::ir;
 
+/// A product in flight is the registers that it will be in.
+static Type tensorOf(Type type) {
+  auto token = dyn_cast<TokenType>(type);
+  return token ? token.getTensor() : type;
+}
+
 SmallVector<Type> KernelLowering::heldTypes(TypeRange types) {
   SmallVector<Type> held;
-  for (Type type : types) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    held.append(tensor ? layoutOf(type).registers() : 1, heldType(getElementTypeOrSelf(type)));
-  }
+  for (Type type : llvm::map_range(types, tensorOf))
+    held.append(isa<RankedTensorType>(type) ? layoutOf(type).registers() : 1, heldType(getElementTypeOrSelf(type)));
   return held;
 }
 
@@ -24,7 +28,8 @@ void KernelLowering::append(Values &list, ValueRange values) {
 /// The inverse: hands a list out to the values that it was made for.
 void KernelLowering::spread(ValueRange list, ValueRange values) {
   for (Value value : values) {
-    const size_t count = isa<RankedTensorType>(value.getType()) ? layoutOf(value).registers() : 1;
+    Type type = tensorOf(value.getType());
+    const size_t count = isa<RankedTensorType>(type) ? layoutOf(type).registers() : 1;
     registers[value] = Values(list.take_front(count));
     list = list.drop_front(count);
   }

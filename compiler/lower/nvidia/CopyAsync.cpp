@@ -12,8 +12,7 @@ void KernelLowering::lower(CopyAsyncOp op) {
   orderAccess(op, op.getView());
   const SharedBuffer buffer = buffers.lookup(op.getBuffer());
   const int64_t chunk = chunkBytes / buffer.type.elementBytes();
-  const Layout layout = Layout::blocked({buffer.type.getRows(), buffer.type.getColumns()},
-                                        static_cast<int64_t>(kernel.getWarps()), chunk);
+  const Layout layout = Layout::blocked({buffer.type.getRows(), buffer.type.getColumns()}, warps, chunk);
   auto copyTile = [&] {
     const Window window = windowOf(op.getView(), op.getIndices(), layout.rank());
     // Most tiles are inside as a whole: one test then stands for one a chunk.

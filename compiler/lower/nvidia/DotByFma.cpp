@@ -13,12 +13,17 @@ using namespace sectile::ir;
 /// Of an element at a place that is known at run time only.
 Value KernelLowering::addressIn(const SharedBuffer &buffer, Value row, Value column) {
   const Swizzle swizzle = buffer.type.swizzle();
+  Value start = buffer.address;
+  if (const int64_t panel = buffer.type.getPanel(); buffer.type.hasPanels()) {
+    start = code.address(start, code.mul(code.shiftRight(column, llvm::Log2_64(panel)), buffer.type.panelBytes()));
+    column = code.bitAnd(column, panel - 1);
+  }
   Value byte = code.mul(column, buffer.type.elementBytes());
   if (swizzle.span > 1) {
     Value turn = code.bitAnd(code.shiftRight(row, llvm::Log2_64(swizzle.step)), swizzle.span - 1);
     byte = code.bitXor(byte, code.mul(turn, swizzle.unit));
   }
-  return code.address(buffer.address, code.add(code.mul(row, swizzle.rowBytes), byte));
+  return code.address(start, code.add(code.mul(row, swizzle.rowBytes), byte));
 }
 
 LogicalResult KernelLowering::lowerByFma(BlockDotOp op) {

@@ -11,9 +11,10 @@ using namespace sectile::nvidia;
 using namespace sectile::ir;
 
 KernelLowering::KernelLowering(BlockKernelOp kernel, const NvidiaLoweringOptions &options, OpBuilder &builder)
-    : kernel(kernel), options(options), code(builder, kernel.getLoc()) {}
+    : kernel(kernel), options(options), code(builder, kernel.getLoc()), warps(kernel.getWarps()) {}
 
 static constexpr llvm::StringLiteral sharedSymbol = "sectile_shared";
+constexpr int64_t wordBytes = 8;
 
 /// The module's dynamic shared memory: a symbol without a size, the launch gives it one.
 static void declareShared(ModuleOp module, OpBuilder &builder, Location loc) {
@@ -32,21 +33,25 @@ FailureOr<Operation *> KernelLowering::run() {
   declareShared(kernel->getParentOfType<ModuleOp>(), builder, code.loc);
   builder.setInsertionPoint(kernel);
 
-  // 1. One parameter: words of 64 bits by value, the grid's last.
+  // 1. One parameter: words of 64 bits by value, tensor maps first, the grid last.
   for (Type type : kernel.getArgumentTypes())
     words += isa<ViewType>(type) ? 1 + 2 * cast<ViewType>(type).getRank() : 1;
-  Type record = LLVM::LLVMArrayType::get(code.i64Type(), words + 3);
   Type pointer = code.pointerType(0);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer});
   auto function = LLVM::LLVMFuncOp::create(builder, code.loc, kernel.getSymName(), type);
+  collectTensorMaps(function);
+  Type record = LLVM::LLVMArrayType::get(code.i64Type(), tensorMaps.size() * TensorMap::bytes / wordBytes + words + 3);
   function.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(record));
-  function.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(8));
+  function.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(),
+                      builder.getI64IntegerAttr(tensorMaps.empty() ? wordBytes : 64));
   function.setArgAttr(0, "nvvm.grid_constant", builder.getUnitAttr()); // else it is copied to local memory
 
   // 2. What the driver and ptxas must know.
-  const int64_t threads = int64_t{kernel.getWarps()} * warpSize;
+  const int64_t threads = warps * warpSize;
   function->setAttr("nvvm.kernel", builder.getUnitAttr());
   function->setAttr("nvvm.reqntid", builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
+  if (!kernel.getOps<SpecializeOp>().empty()) // each thread begins with all that there is for it
+    function->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
   function->setAttr("sectile.threads", builder.getI64IntegerAttr(threads));
   function->setAttr("sectile.shared_bytes", builder.getI64IntegerAttr(kernel.getSharedBytes().value_or(0)));
 
@@ -58,20 +63,35 @@ FailureOr<Operation *> KernelLowering::run() {
   parameters = entry->getArgument(0);
   thread = code.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", code.i32Type(), {});
   lane = code.bitAnd(thread, warpSize - 1);
-  warp = code.shiftRight(thread, llvm::Log2_64(warpSize));
+  warp = warpOf(thread);
   unpackArguments();
 
   // From here on the prologue is closed: it ends with an operation that does nothing, and goes at the end.
   Operation *end = prologueEnd;
   prologueEnd = code.i32(0).getDefiningOp();
   builder.setInsertionPoint(end);
+  initializeBarriers();
   if (failed(lower(kernel.getBody().front())))
     return failure();
   return function.getOperation();
 }
 
 Value KernelLowering::word(int64_t index, Type type) {
-  return code.load(type, code.address(parameters, {}, index * 8), 8);
+  return code.load(type, code.address(parameters, {}, tensorMaps.size() * TensorMap::bytes + index * wordBytes),
+                   wordBytes);
+}
+
+/// Where roles branch on it and wgmma's descriptors depend on it, ptxas must know that it is one number in all of a
+/// warp.
+Value KernelLowering::warpOf(Value thread) {
+  Value warp = code.shiftRight(thread, llvm::Log2_64(warpSize));
+  const bool isWanted =
+      kernel
+          ->walk([](Operation *op) {
+            return isa<SpecializeOp, DotAsyncOp, CopyBulkOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
+  return isWanted ? code.shuffle(warp, code.i32(0)) : warp;
 }
 
 void KernelLowering::unpackArguments() {
@@ -132,9 +152,12 @@ LogicalResult KernelLowering::lower(Operation *op) {
     return success();
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<SplatOp, IotaOp, CastOp, LoadOp, StoreOp, AtomicAddOp, CopyAsyncOp, StageOp, WriteOp, ReadOp>(always)
+      .Case<SplatOp, IotaOp, CastOp, LoadOp, StoreOp, AtomicAddOp, CopyAsyncOp, StageOp, WriteOp, ReadOp, DotWaitOp>(
+          always)
       .Case<ExtractOp, BroadcastOp, ReshapeOp, TransposeOp, ConvertOp, ReduceOp, AnyOp, AllocOp, BlockDotOp, scf::ForOp,
             scf::IfOp>([&](auto statement) { return lower(statement); })
+      .Case<AcquireOp, CopyBulkOp, WaitFullOp, ReleaseOp, SpecializeOp, DotAsyncOp>(
+          [&](auto statement) { return lower(statement); })
       .Case<scf::YieldOp, BlockReturnOp>([](auto) { return success(); }) // by whoever lowers the region
       .Case([&](arith::ConstantOp constant) { return lowerConstant(constant); })
       .Case([&](ProgramOp op) {
@@ -162,7 +185,6 @@ LogicalResult KernelLowering::lower(Operation *op) {
       .Default([&](Operation *op) -> LogicalResult {
         if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
           return lowerElementwise(op);
-        return op->emitOpError(isa<BlockDialect>(op->getDialect()) ? "has no lowering yet, on no target"
-                                                                   : "has no lowering to NVIDIA GPUs");
+        return op->emitOpError("has no lowering to NVIDIA GPUs");
       });
 }

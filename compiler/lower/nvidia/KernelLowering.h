@@ -43,7 +43,17 @@ struct ViewArgument {
 struct SharedBuffer {
   mlir::Value address; ///< of row 0, column 0
   ir::SharedType type;
+  mlir::Value barriers = {}; ///< of a ring that is handed to and fro
 };
+
+/// The warps that run a part of the kernel: those of a role, or all.
+struct Role {
+  mlir::Region *body;
+  int64_t firstWarp, warps;
+  /// One without tensors is run by one of its threads.
+  bool isOneThread() const;
+};
+Role roleOf(mlir::Operation *op);
 
 /// A fragment that ldmatrix brings from shared memory.
 struct FragmentRead {
@@ -69,6 +79,7 @@ private:
   mlir::Value word(int64_t index, mlir::Type type);
   mlir::Value program(int64_t axis);
   mlir::Value sharedAddress(int64_t offset);
+  mlir::Value warpOf(mlir::Value thread);
   llvm::LogicalResult lower(mlir::Block &block);
   llvm::LogicalResult lower(mlir::Operation *op);
 
@@ -100,7 +111,7 @@ private:
   mlir::Value isOwner(const ir::Layout &layout);
   /// Moved by what each set bit of lane and warp XORs into a number.
   mlir::Value gather(llvm::ArrayRef<int64_t> laneBases, llvm::ArrayRef<int64_t> warpBases);
-  /// Code that `make` builds is placed in the function's first block, once for each key.
+  /// Code that `make` builds is placed at the beginning of the function or role, once for each key.
   mlir::Value once(const std::string &key, llvm::function_ref<mlir::Value()> make);
 
   // --- element by element (Elementwise.cpp, Cast.cpp) ---
@@ -172,6 +183,7 @@ private:
   llvm::LogicalResult lower(ir::AllocOp op);
   void lower(ir::StageOp op);
   void lower(ir::WriteOp op);
+  void write(ir::WriteOp op);
   void lower(ir::ReadOp op);
   /// One ldmatrix: fills the registers that it brings.
   void readMatrices(const FragmentRead &read, const ir::Layout &layout, const ir::MatrixAccess &access, Values &values);
@@ -180,7 +192,37 @@ private:
                         bool transposed);
   mlir::Value addressIn(const SharedBuffer &buffer, mlir::Value row, mlir::Value column);
 
-  // --- products (Dot.cpp, DotByFma.cpp) ---
+  // --- rings that are handed to and fro (Rings.cpp) ---
+  /// What TMA must know of a copy: which parameter is the view, the box, the bytes of a swizzled row.
+  struct TensorMap {
+    static constexpr int64_t bytes = 128;
+    int64_t parameter, rows, columns, swizzle;
+    static TensorMap of(ir::CopyBulkOp op);
+    bool operator==(const TensorMap &) const = default;
+  };
+  void collectTensorMaps(mlir::Operation *function);
+  mlir::Value tensorMapAddress(int64_t index);
+  void initializeBarriers();
+  /// A stage, its barriers and the parity of their phase.
+  struct RingPlace {
+    mlir::Value address, full, empty, parity;
+  };
+  llvm::FailureOr<RingPlace> placeIn(mlir::Operation *op, mlir::Value ring, mlir::Value index);
+  void waitForPhase(mlir::Value barrier, mlir::Value parity);
+  llvm::LogicalResult lower(ir::AcquireOp op);
+  llvm::LogicalResult lower(ir::CopyBulkOp op);
+  llvm::LogicalResult lower(ir::WaitFullOp op);
+  llvm::LogicalResult lower(ir::ReleaseOp op);
+
+  // --- roles (Roles.cpp) ---
+  llvm::LogicalResult lower(ir::SpecializeOp op);
+  llvm::LogicalResult lowerRole(const Role &role, int64_t budget);
+  void byOneThread(LaneCode::Body body);
+
+  // --- products (DotAsync.cpp, DotWait.cpp, Dot.cpp, DotByFma.cpp) ---
+  llvm::LogicalResult lower(ir::DotAsyncOp op);
+  void lower(ir::DotWaitOp op);
+  void holdBack(ir::DotWaitOp op);
   llvm::LogicalResult lower(ir::BlockDotOp op);
   llvm::LogicalResult lowerByMatrixUnit(ir::BlockDotOp op);
   llvm::LogicalResult lowerByFma(ir::BlockDotOp op);
@@ -198,9 +240,12 @@ private:
   ir::BlockKernelOp kernel;
   const NvidiaLoweringOptions options;
   LaneCode code;
-  mlir::Operation *prologueEnd = nullptr; ///< once() adds code before it
-  mlir::Value parameters, thread, lane, warp;
-  int64_t words = 0; ///< of the parameters, without the grid
+  mlir::Operation *prologueEnd = nullptr;     ///< once() adds code before it
+  mlir::Value parameters, thread, lane, warp; ///< thread and warp count from those of the role
+  int64_t warps;                              ///< that run the code: the role's, or all
+  bool isOneThread = false;                   ///< of them runs it
+  int64_t words = 0;                          ///< of the arguments
+  llvm::SmallVector<TensorMap> tensorMaps;    ///< before the arguments
   llvm::DenseMap<mlir::Value, Values> registers;
   llvm::DenseMap<mlir::Value, ViewArgument> views;
   llvm::DenseMap<mlir::Value, SharedBuffer> buffers;

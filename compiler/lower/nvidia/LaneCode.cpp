@@ -123,14 +123,37 @@ void LaneCode::intrinsic(StringRef name, ValueRange arguments) {
 LaneCode::Values LaneCode::intrinsic(StringRef name, ArrayRef<Type> results, ValueRange arguments) {
   if (results.size() == 1)
     return {intrinsic(name, results.front(), arguments)};
-  Value all = intrinsic(name, LLVM::LLVMStructType::getLiteral(builder.getContext(), results), arguments);
+  return membersOf(intrinsic(name, LLVM::LLVMStructType::getLiteral(builder.getContext(), results), arguments),
+                   results.size());
+}
+
+LaneCode::Values LaneCode::membersOf(Value structure, size_t count) {
   Values values;
-  for (auto i : llvm::seq<int64_t>(0, results.size()))
-    values.push_back(make<LLVM::ExtractValueOp>(all, ArrayRef<int64_t>(i)));
+  for (auto i : llvm::seq<int64_t>(0, count))
+    values.push_back(make<LLVM::ExtractValueOp>(structure, ArrayRef<int64_t>(i)));
   return values;
 }
 
-void LaneCode::barrier() { intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", {i32(0)}); }
+LaneCode::Values LaneCode::assembly(StringRef text, StringRef constraints, ArrayRef<Type> results,
+                                    ValueRange arguments) {
+  MLIRContext *context = builder.getContext();
+  SmallVector<Type, 1> types(results);
+  if (results.size() > 1)
+    types = {LLVM::LLVMStructType::getLiteral(context, results)};
+  auto op = LLVM::InlineAsmOp::create(builder, loc, types, arguments, text, constraints, /*has_side_effects=*/true,
+                                      /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                      LLVM::AsmDialectAttr::get(context, LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  if (results.size() <= 1)
+    return Values(op->getResults());
+  return membersOf(op.getResult(0), results.size());
+}
+
+void LaneCode::barrier() {
+  if (group.threads == 0)
+    intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", {i32(group.barrier)});
+  else
+    intrinsic("llvm.nvvm.barrier.cta.sync.aligned.count", {i32(group.barrier), i32(group.threads)});
+}
 
 Value LaneCode::shuffle(StringRef name, Value value, Value lane) {
   Type type = value.getType();
@@ -158,6 +181,15 @@ void LaneCode::when(Value condition, Body then) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   then();
+}
+
+void LaneCode::repeatUntil(llvm::function_ref<Value()> isDone) {
+  auto test = [&](OpBuilder &, Location, ValueRange) {
+    Value again = bitXor(isDone(), 1);
+    scf::ConditionOp::create(builder, loc, again, ValueRange());
+  };
+  scf::WhileOp::create(builder, loc, TypeRange(), ValueRange(), test,
+                       [](OpBuilder &inner, Location loc, ValueRange) { scf::YieldOp::create(inner, loc); });
 }
 
 LaneCode::Values LaneCode::choose(Value condition, TypeRange types, Yielding then, Yielding otherwise) {

@@ -12,6 +12,7 @@
 namespace sectile::nvidia {
 
 constexpr unsigned globalSpace = 1, sharedSpace = 3;
+constexpr unsigned clusterSpace = 7; ///< shared memory of neighbouring blocks, and at the same addresses our own
 constexpr int64_t warpSize = 32;
 
 class LaneCode {
@@ -85,7 +86,10 @@ public:
   mlir::Value intrinsic(llvm::StringRef name, mlir::Type result, mlir::ValueRange arguments);
   Values intrinsic(llvm::StringRef name, llvm::ArrayRef<mlir::Type> results, mlir::ValueRange arguments);
   void intrinsic(llvm::StringRef name, mlir::ValueRange arguments);
-  void barrier(); ///< of all threads of the block
+  /// Assembly with side effects, in LLVM's syntax of constraints.
+  Values assembly(llvm::StringRef text, llvm::StringRef constraints, llvm::ArrayRef<mlir::Type> results,
+                  mlir::ValueRange arguments);
+  void barrier(); ///< of all threads of the group
   /// The value that lane (own lane ^ mask) holds, of any scalar type up to 32 bits.
   mlir::Value shuffleXor(mlir::Value value, int64_t mask);
   /// The value that this lane holds.
@@ -96,11 +100,18 @@ public:
   using Yielding = llvm::function_ref<Values()>;
   void when(mlir::Value condition, Body then);
   Values choose(mlir::Value condition, mlir::TypeRange types, Yielding then, Yielding otherwise);
+  void repeatUntil(llvm::function_ref<mlir::Value()> isDone);
 
+  /// The threads that run the code: by the number of their barrier and how many they are.
+  struct Group {
+    int64_t barrier = 0, threads = 0; ///< 0: all of the block
+  };
+  Group group;
   mlir::OpBuilder &builder;
   mlir::Location loc;
 
 private:
+  Values membersOf(mlir::Value structure, size_t count);
   mlir::Value shuffle(llvm::StringRef name, mlir::Value value, mlir::Value lane);
 };
 

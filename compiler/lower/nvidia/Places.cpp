@@ -59,7 +59,7 @@ Value KernelLowering::gather(ArrayRef<int64_t> laneBases, ArrayRef<int64_t> warp
   SmallVector<int64_t> bases(laneBases);
   bases.resize(laneBits, 0);
   llvm::append_range(bases, warpBases);
-  bases.resize(laneBits + llvm::Log2_64(kernel.getWarps()), 0);
+  bases.resize(laneBits + llvm::Log2_64_Ceil(warps), 0);
   if (llvm::all_of(bases, [](int64_t basis) { return basis == 0; }))
     return {};
   return once("gather " + text(bases), [&] { return gatherBits(code, thread, bases); });

@@ -6,12 +6,12 @@ using namespace sectile::nvidia;
 using namespace sectile::ir;
 
 LogicalResult KernelLowering::lower(AllocOp op) {
-  if (op.getType().hasPanels())
-    return op.emitOpError("has no lowering yet for buffers in panels, on no target, got ") << op.getType();
   std::optional<int64_t> offset = op.getOffset();
   if (!offset)
     return op.emitError("has no place in shared memory yet: plan shared memory first");
-  buffers[op.getResult()] = {sharedAddress(*offset), op.getResult().getType()};
+  SharedBuffer &buffer = buffers[op.getResult()] = {sharedAddress(*offset), op.getType()};
+  if (std::optional<int64_t> barriers = op.getBarriers())
+    buffer.barriers = sharedAddress(*barriers);
   return success();
 }
 
@@ -24,14 +24,16 @@ void KernelLowering::lower(StageOp op) {
 /// Swizzles permute by XOR, so that what the thread and what the base contribute to the place in a row are XORed. Only
 /// in bits that both may have is that an instruction; the rest is added to the address as it is. Where rows are a power
 /// of two apart, the thread's row is in bits of its own: one number holds all of the thread's part, for every base.
+/// The bits of a column that do not fit into a panel count panels.
 Value KernelLowering::addressIn(const SharedBuffer &buffer, Bases lanes, Bases warps, ArrayRef<int64_t> base,
                                 bool transposed) {
   const Swizzle swizzle = buffer.type.swizzle();
   const size_t rowDim = transposed ? 1 : 0, columnDim = 1 - rowDim;
   const bool joined = llvm::isPowerOf2_64(swizzle.rowBytes);
+  const int64_t panel = buffer.type.hasPanels() ? buffer.type.getPanel() : int64_t{1} << 32;
   int64_t reach = 0;
   auto inRow = [&](ArrayRef<int64_t> at) {
-    return at[columnDim] * buffer.type.elementBytes() ^ at[rowDim] / swizzle.step % swizzle.span * swizzle.unit;
+    return at[columnDim] % panel * buffer.type.elementBytes() ^ at[rowDim] / swizzle.step % swizzle.span * swizzle.unit;
   };
   auto bytes = [&](Bases bases) {
     return llvm::map_to_vector(bases, [&](const Coordinates &basis) {
@@ -39,23 +41,30 @@ Value KernelLowering::addressIn(const SharedBuffer &buffer, Bases lanes, Bases w
       return inRow(basis) + (joined ? basis[rowDim] * swizzle.rowBytes : 0);
     });
   };
+  auto panels = [&](Bases bases) {
+    return llvm::map_to_vector(bases, [&](const Coordinates &basis) { return basis[columnDim] / panel; });
+  };
   const SmallVector<int64_t> laneBytes = bytes(lanes), warpBytes = bytes(warps);
   const int64_t constant = inRow(base);
   Value offset = gather(laneBytes, warpBytes);
   if (offset)
     offset = code.bitXor(offset, constant & reach);
-  if (Value rows = joined ? Value() : threadPart(lanes, warps, rowDim)) {
-    Value start = code.mul(rows, swizzle.rowBytes);
-    offset = offset ? code.add(offset, start) : start;
-  }
-  return code.address(buffer.address, offset, base[rowDim] * swizzle.rowBytes + (constant & ~reach));
+  auto move = [&](Value count, int64_t bytes) {
+    Value moved = count ? code.mul(count, bytes) : Value();
+    offset = offset && moved ? code.add(offset, moved) : moved ? moved : offset;
+  };
+  move(joined ? Value() : threadPart(lanes, warps, rowDim), swizzle.rowBytes);
+  move(gather(panels(lanes), panels(warps)), buffer.type.panelBytes());
+  return code.address(buffer.address, offset,
+                      base[columnDim] / panel * buffer.type.panelBytes() + base[rowDim] * swizzle.rowBytes +
+                          (constant & ~reach));
 }
 
 /// Elements in one access: neighbours in the layout, in the swizzle and in rows that end where vectors do.
 static int64_t vectorElements(const Layout &layout, SharedType buffer, bool transposed) {
   const int64_t bytes = buffer.elementBytes();
   int64_t vector = vectorBytes(layout, static_cast<int>(8 * bytes), transposed, buffer.getUnit()) / bytes;
-  while (buffer.getColumns() % vector != 0)
+  while (buffer.getPanel() % vector != 0)
     vector /= 2;
   return std::max<int64_t>(vector, 1);
 }
@@ -89,7 +98,22 @@ static bool areWhole(const MatrixAccess &access, const Layout &layout, int64_t r
   return true;
 }
 
+/// Whether wgmma reads a buffer, as it is or taken from a ring.
+static bool isReadByMatrixUnit(Value buffer) {
+  if (auto stage = buffer.getDefiningOp<StageOp>())
+    buffer = stage.getRing();
+  return llvm::any_of(buffer.getUsers(), [](Operation *user) {
+    return isa<DotAsyncOp>(user) || (isa<StageOp>(user) && llvm::any_of(user->getUsers(), llvm::IsaPred<DotAsyncOp>));
+  });
+}
+
 void KernelLowering::lower(WriteOp op) {
+  write(op);
+  if (isReadByMatrixUnit(op.getBuffer())) // by a way of its own, past the threads' one
+    code.intrinsic("llvm.nvvm.fence.proxy.async.shared_cta", {});
+}
+
+void KernelLowering::write(WriteOp op) {
   const SharedBuffer buffer = buffers.lookup(op.getBuffer());
   const Layout &layout = layoutOf(op.getValue());
   const Values values = registers.lookup(op.getValue());
