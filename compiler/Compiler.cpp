@@ -27,6 +27,21 @@ static llvm::Error checkSameInterface(mlir::ModuleOp edited, mlir::ModuleOp orig
   return llvm::Error::success();
 }
 
+/// An edited llvm stage may ask for what a launch has not, or the hardware cannot do.
+static llvm::Error checkTensorMaps(llvm::ArrayRef<TensorMap> maps, llvm::ArrayRef<Parameter> parameters) {
+  for (auto [i, map] : llvm::enumerate(maps)) {
+    const std::string culprit = "tensor map " + std::to_string(i) + " of the llvm stage (sectile.tensor_maps) ";
+    if (map.parameter >= parameters.size() || parameters[map.parameter].access == Parameter::Access::scalar)
+      return userError(culprit + "is of parameter " + std::to_string(map.parameter) +
+                       "; legal: the number of a view among the kernel's " + std::to_string(parameters.size()) +
+                       " parameters");
+    const Parameter &parameter = parameters[map.parameter];
+    if (std::optional<std::string> problem = whyIllegal(map, parameter.type, parameter.rank))
+      return userError(culprit + "of '" + parameter.name + "' " + *problem);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<Artifact> compile(const TracedKernel &kernel, const Target &target, const Schedule &schedule,
                                  StageSink *sink) {
   const Backend &backend = backendOf(target);
@@ -47,7 +62,10 @@ llvm::Expected<Artifact> compile(const TracedKernel &kernel, const Target &targe
   llvm::Expected<CompiledKernel> compiled = backend.compile(std::move(module), target, schedule, stages);
   if (!compiled)
     return compiled.takeError();
-  return Artifact{stages.take(), std::move(compiled->resources), kernel.parameters(), std::move(compiled->entry)};
+  if (llvm::Error error = checkTensorMaps(compiled->tensorMaps, kernel.parameters()))
+    return error;
+  return Artifact{stages.take(), std::move(compiled->resources), kernel.parameters(), std::move(compiled->entry),
+                  std::move(compiled->tensorMaps)};
 }
 
 std::optional<Stage> listingOf(const Stage &cubin, llvm::StringRef toolkit) {

@@ -3,6 +3,7 @@
 
 #include "compiler/dsl/TracedKernel.h"
 #include "compiler/support/StageSink.h"
+#include "compiler/support/TensorMap.h"
 #include "compiler/targets/Target.h"
 
 #include "llvm/Support/Error.h"
@@ -16,6 +17,7 @@ struct Artifact {
   Resources resources;               ///< "scratch_bytes" (per thread), "code_bytes", …
   std::vector<Parameter> parameters; ///< what a launch must bind
   std::string entry;                 ///< the symbol to call (cpu)
+  std::vector<TensorMap> tensorMaps; ///< what the kernel's parameter begins with (nvptx)
 
   /// cpu: an ELF object; interpret: the tile stage.
   const std::string &binary() const { return stages.back().text; }

@@ -14,6 +14,11 @@ namespace sectile {
 /// 64-bit words as in HostEntry.
 using ArgumentWords = llvm::SmallVector<int64_t, 128>;
 
+/// How many of them a parameter has.
+inline size_t argumentWords(const Parameter &parameter) {
+  return 1 + (parameter.access == Parameter::Access::scalar ? 0 : 2 * static_cast<size_t>(parameter.rank));
+}
+
 /// Count, kind, type, rank, sizes and strides: what a compilation needs.
 void checkArguments(const std::string &kernel, const std::vector<Parameter> &parameters,
                     std::span<const Argument> arguments);

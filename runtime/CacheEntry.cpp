@@ -8,7 +8,7 @@
 using namespace sectile;
 
 static constexpr llvm::StringLiteral magic = "SECTILE\n";
-static constexpr uint32_t formatVersion = 1;
+static constexpr uint32_t formatVersion = 2;
 static constexpr size_t headerBytes = 40;
 
 //===-- writing -------------------------------------------------------------------------------------------------===//
@@ -48,6 +48,10 @@ std::string CacheEntry::serialize() const {
     payload.number(static_cast<uint64_t>(parameter.type));
     payload.number(parameter.rank);
   }
+  payload.number(artifact.tensorMaps.size());
+  for (const TensorMap &map : artifact.tensorMaps)
+    for (uint32_t field : {map.parameter, map.rows, map.columns, map.swizzle})
+      payload.number(field);
   payload.number(artifact.resources.size());
   for (const auto &[resource, value] : artifact.resources) {
     payload.string(resource);
@@ -136,6 +140,14 @@ static llvm::Expected<llvm::StringRef> checkHeader(llvm::StringRef bytes) {
   return payload;
 }
 
+static void read(Reader &reader, const std::vector<Parameter> &parameters, TensorMap &map) {
+  for (uint32_t *field : {&map.parameter, &map.rows, &map.columns, &map.swizzle})
+    *field = static_cast<uint32_t>(reader.number(UINT32_MAX));
+  if (map.parameter >= parameters.size() || parameters[map.parameter].access == Parameter::Access::scalar ||
+      whyIllegal(map, parameters[map.parameter].type, parameters[map.parameter].rank))
+    reader.fail("has a tensor map that no launch can encode");
+}
+
 llvm::Expected<CacheEntry> CacheEntry::parse(llvm::StringRef bytes) {
   llvm::Expected<llvm::StringRef> payload = checkHeader(bytes);
   if (!payload)
@@ -155,6 +167,9 @@ llvm::Expected<CacheEntry> CacheEntry::parse(llvm::StringRef bytes) {
     parameter.type = static_cast<Type>(reader.number(static_cast<uint64_t>(Type::i1)));
     parameter.rank = static_cast<int32_t>(reader.number(ArrayView::maxRank));
   }
+  entry.artifact.tensorMaps.resize(reader.count(4 * sizeof(uint64_t)));
+  for (TensorMap &map : entry.artifact.tensorMaps)
+    read(reader, entry.artifact.parameters, map);
   entry.artifact.resources.resize(reader.count(2 * sizeof(uint64_t)));
   for (auto &[resource, value] : entry.artifact.resources) {
     resource = reader.string();

@@ -4,7 +4,7 @@
 //           8  u64 format version
 //          16  u64 payload bytes
 //          24  u128 XXH3 of the payload
-//          40  payload: build id, key, name, target, schedule, entry, parameters, resources, stages
+//          40  payload: build id, key, name, target, schedule, entry, parameters, tensor maps, resources, stages
 //
 // Integers are little-endian; strings and lists have a u64 length in front. The reader accepts exactly what the writer
 // produces: every byte is covered by a check, so that a flipped bit anywhere is an error and never a wrong kernel.

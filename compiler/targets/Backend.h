@@ -2,6 +2,7 @@
 // Target.cpp.
 #pragma once
 
+#include "compiler/support/TensorMap.h"
 #include "compiler/targets/StageRecorder.h"
 #include "compiler/targets/Target.h"
 
@@ -14,6 +15,7 @@ namespace sectile {
 struct CompiledKernel {
   Resources resources;
   std::string entry; ///< the symbol to call, empty when there is none
+  std::vector<TensorMap> tensorMaps;
 };
 
 struct Backend {

@@ -71,6 +71,13 @@ enum class CaptureMode : int { global = 0, threadLocal = 1, relaxed = 2 };
 enum class JitOption : int { infoLog = 3, infoLogBytes = 4, errorLog = 5, errorLogBytes = 6 };
 enum class JitInput : int { cubin = 0, ptx = 1 };
 
+// Of a tensor map.
+enum class TensorElement : int { uint8 = 0, int32 = 3, float16 = 6, float32 = 7, bfloat16 = 9 };
+enum class TensorInterleave : int { none = 0 };
+enum class TensorSwizzle : int { none = 0, bytes32 = 1, bytes64 = 2, bytes128 = 3 };
+enum class TensorPromotion : int { none = 0, bytes64 = 1, bytes128 = 2, bytes256 = 3 }; ///< what L2 fetches at a time
+enum class TensorFill : int { zeros = 0 };                                              ///< outside of the array
+
 struct LaunchConfig { // CUlaunchConfig
   unsigned gridX, gridY, gridZ;
   unsigned blockX, blockY, blockZ;
@@ -180,6 +187,8 @@ public:
   const Entry<Function, FunctionAttribute, int> functionSetAttribute{library, "cuFuncSetAttribute"};
   using ParameterInfo = Entry<Function, size_t, size_t *, size_t *>;
   const ParameterInfo functionGetParameter{library, "cuFuncGetParamInfo", ParameterInfo::optional}; // from CUDA 12.4
+  using EncodeTiled = Entry<void *, TensorElement, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, TensorInterleave, TensorSwizzle, TensorPromotion, TensorFill>;
+  const EncodeTiled tensorMapEncode{library, "cuTensorMapEncodeTiled", EncodeTiled::optional}; // from CUDA 12.0
   const Entry<int *, Function, int, size_t> occupancy{library, "cuOccupancyMaxActiveBlocksPerMultiprocessor"};
   const Entry<const LaunchConfig *, Function, void **, void **> launchKernel{library, "cuLaunchKernelEx"};
 

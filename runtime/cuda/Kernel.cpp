@@ -1,6 +1,7 @@
 #include "runtime/cuda/Kernel.h"
 
 #include "compiler/support/Diagnostic.h"
+#include "runtime/Binding.h"
 #include "sectile/Error.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -27,11 +28,11 @@ static llvm::Expected<unsigned> resource(const CacheEntry &entry, llvm::StringRe
   return internalError("the compiler did not state the resource '" + name.str() + "' of kernel '" + entry.name + "'");
 }
 
-/// The words of the one parameter: arguments as in Binding.h, then the grid.
-static size_t parameterWords(const std::vector<Parameter> &parameters) {
-  size_t words = 3;
-  for (const Parameter &parameter : parameters)
-    words += 1 + (parameter.access == Parameter::Access::scalar ? 0 : 2 * static_cast<size_t>(parameter.rank));
+/// The words of the one parameter: tensor maps, arguments as in Binding.h, then the grid.
+static size_t parameterWords(const Artifact &artifact) {
+  size_t words = artifact.tensorMaps.size() * TensorMap::words + 3;
+  for (const Parameter &parameter : artifact.parameters)
+    words += argumentWords(parameter);
   return words;
 }
 
@@ -69,11 +70,13 @@ private:
 };
 } // namespace
 
+static std::string supported(const Driver &driver) {
+  return "the driver is for CUDA " + std::to_string(driver.version() / 1000) + "." +
+         std::to_string(driver.version() % 1000 / 10);
+}
+
 static std::string supported(const Driver &driver, Status status) {
-  if (status != Status::unsupportedPtxVersion)
-    return "";
-  return "; the driver is for CUDA " + std::to_string(driver.version() / 1000) + "." +
-         std::to_string(driver.version() % 1000 / 10) + ", the code needs a newer one";
+  return status == Status::unsupportedPtxVersion ? "; " + supported(driver) + ", the code needs a newer one" : "";
 }
 
 const Stage *assemble(CacheEntry &entry, const Device &device) {
@@ -159,11 +162,19 @@ void Kernel::checkLimits(const Device &device) const {
   refuse(threadCount, "threads", device.maxThreadsPerBlock);
 }
 
+void Kernel::checkDriver(const Device &device) const {
+  const Driver &driver = *device.driver;
+  if (!entry.artifact.tensorMaps.empty() && !driver.tensorMapEncode)
+    throw DeviceError("kernel '" + entry.name + "' copies arrays by TMA, and the driver of " + device.text() +
+                      " has no " + driver.tensorMapEncode.symbol + ": " + supported(driver) +
+                      ", needed is one for CUDA 12.0 or newer");
+}
+
 void Kernel::checkParameters(const Device &device, Function function) const {
   const Driver &driver = *device.driver;
   if (!driver.functionGetParameter)
     return;
-  const size_t expected = parameterWords(entry.artifact.parameters) * sizeof(int64_t);
+  const size_t expected = parameterWords(entry.artifact) * sizeof(int64_t);
   size_t offset = 0, bytes = 0;
   driver.check(driver.functionGetParameter(function, 0, &offset, &bytes), driver.functionGetParameter,
                [&] { return "kernel '" + entry.name + "' has no parameter"; });
@@ -184,6 +195,7 @@ Kernel::Code Kernel::loadOn(const Device &device) const {
     throw DeviceError("kernel '" + entry.name + "' was compiled for " + entry.target + ", which " + device.text() +
                       " does not run");
   checkLimits(device);
+  checkDriver(device);
   // 2. Load.
   const CurrentContext current(driver, device.context());
   const CaptureUndisturbed undisturbed(driver);
@@ -227,9 +239,11 @@ Kernel::Code Kernel::loadOn(const Device &device) const {
                       std::to_string(threadCount));
   int blocks = 0;
   driver.check(driver.occupancy(&blocks, function, static_cast<int>(threadCount), shared), driver.occupancy, what);
-  const Code code{
-      device, module, function, attribute(FunctionAttribute::registers), attribute(FunctionAttribute::localBytes),
-      blocks};
+  Code code{device, module, function, attribute(FunctionAttribute::registers), attribute(FunctionAttribute::localBytes),
+            blocks, nullptr};
+  const Artifact &artifact = entry.artifact;
+  if (!artifact.tensorMaps.empty())
+    code.maps = std::make_unique<TensorMaps>(driver, artifact.tensorMaps, artifact.parameters);
   onFailure.module = nullptr;
   return code;
 }

@@ -3,6 +3,7 @@
 
 #include "runtime/CacheEntry.h"
 #include "runtime/cuda/Device.h"
+#include "runtime/cuda/TensorMaps.h"
 
 namespace sectile::cuda {
 
@@ -19,6 +20,7 @@ public:
     Module module;
     Function function;
     int64_t registers, spillBytes, blocksPerMultiprocessor;
+    std::unique_ptr<const TensorMaps> maps; ///< null where the parameter begins with none
   };
   /// Null: not loaded there. Wait-free.
   const Code *find(const Device &device) const { return slots[device.ordinal].load(std::memory_order_acquire); }
@@ -34,6 +36,7 @@ private:
   Kernel(std::shared_ptr<const Devices> devices, const CacheEntry &entry);
   Code loadOn(const Device &device) const;
   void checkLimits(const Device &device) const;
+  void checkDriver(const Device &device) const;
   void checkParameters(const Device &device, Function function) const;
 
   const std::shared_ptr<const Devices> devices;

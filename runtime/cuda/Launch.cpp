@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Alignment.h"
 
 namespace sectile::cuda {
 
@@ -169,6 +170,17 @@ static unsigned flattened(const Kernel &kernel, const Grid &grid) {
   return static_cast<unsigned>(programs);
 }
 
+/// The kernel's parameter where tensor maps come first: these, then `words`, aligned as the kernel declares it.
+static int64_t *withMaps(const TensorMaps &maps, const ArgumentWords &words, llvm::SmallVectorImpl<int64_t> &storage,
+                         llvm::function_ref<std::string()> what) {
+  constexpr size_t alignment = 64;
+  storage.resize_for_overwrite(maps.words() + words.size() + alignment / sizeof(int64_t) - 1);
+  auto *begin = reinterpret_cast<int64_t *>(llvm::alignAddr(storage.data(), llvm::Align(alignment)));
+  maps.encode(words.data(), begin, what);
+  llvm::copy(words, begin + maps.words());
+  return begin;
+}
+
 void launch(const Kernel &kernel, const Kernel::Code &code, StreamHandle stream, const Grid &grid,
             const std::vector<Parameter> &parameters, std::span<const Argument> arguments, ArgumentWords &words) {
   const Device &device = code.device;
@@ -177,12 +189,13 @@ void launch(const Kernel &kernel, const Kernel::Code &code, StreamHandle stream,
   const CurrentContext current(driver, device.context());
   checkAccess(kernel, device, parameters, arguments, words);
   words.append({grid.x, grid.y, grid.z});
-  void *parameter = words.data(); // the one struct
+  const auto what = [&] { return "kernel '" + kernel.name() + "' on " + device.text(); };
+  llvm::SmallVector<int64_t, 192> storage;
+  void *parameter = code.maps ? withMaps(*code.maps, words, storage, what) : words.data(); // the one struct
   const LaunchConfig config{programs, 1, 1, kernel.threads(), 1, 1, kernel.sharedBytes(), stream, nullptr, 0};
   driver.check(driver.launchKernel(&config, code.function, &parameter, nullptr), driver.launchKernel, [&] {
-    return "kernel '" + kernel.name() + "' on " + device.text() + ", " + std::to_string(programs) + " blocks of " +
-           std::to_string(kernel.threads()) + " threads and " + std::to_string(kernel.sharedBytes()) +
-           " bytes of shared memory";
+    return what() + ", " + std::to_string(programs) + " blocks of " + std::to_string(kernel.threads()) +
+           " threads and " + std::to_string(kernel.sharedBytes()) + " bytes of shared memory";
   });
 }
 

@@ -1,7 +1,7 @@
 // Launching on NVIDIA GPUs: from a caller's stream to the device, the checks of its arguments, and the launch.
 //
-// Everything here may happen while the stream is being captured into a graph: nothing is allocated, nothing waits, and
-// no device memory is read.
+// Everything here may happen while the stream is being captured into a graph: no device memory is allocated or read,
+// and nothing waits.
 #pragma once
 
 #include "runtime/Binding.h"

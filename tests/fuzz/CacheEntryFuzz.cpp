@@ -15,7 +15,7 @@ using namespace sectile;
 static std::string withHeader(llvm::StringRef payload) {
   const llvm::XXH128_hash_t sum = llvm::xxh3_128bits({payload.bytes_begin(), payload.size()});
   std::string file = "SECTILE\n";
-  for (uint64_t field : {uint64_t{1}, uint64_t{payload.size()}, sum.low64, sum.high64}) {
+  for (uint64_t field : {uint64_t{2}, uint64_t{payload.size()}, sum.low64, sum.high64}) {
     char raw[8];
     llvm::support::endian::write64le(raw, field);
     file.append(raw, 8);

@@ -14,8 +14,9 @@ static CacheEntry sample() {
   entry.schedule = {.blockM = 64, .threads = 2};
   entry.artifact.entry = "scale_entry";
   entry.artifact.parameters = {{"x", Parameter::Access::input, Type::bf16, 4},
-                               {"y", Parameter::Access::output, Type::f32, 6},
+                               {"y", Parameter::Access::output, Type::f32, 5},
                                {"n", Parameter::Access::scalar, Type::i32, 0}};
+  entry.artifact.tensorMaps = {{0, 128, 64, 128}, {1, 1, 256, 0}};
   entry.artifact.resources = {{"scratch_bytes", 4096}, {"negative", -1}};
   entry.artifact.stages = {{"tile", "tile.mlir", "a text\n"}, {"object", "object.o", std::string("\0\xff\x7f", 3)}};
   return entry;
@@ -37,6 +38,7 @@ TEST_CASE("an entry is read back as it was written") {
   CHECK(after->schedule == before.schedule);
   CHECK(after->artifact.entry == before.artifact.entry);
   CHECK(after->artifact.parameters == before.artifact.parameters);
+  CHECK(after->artifact.tensorMaps == before.artifact.tensorMaps);
   CHECK(after->artifact.resources == before.artifact.resources);
   REQUIRE(after->artifact.stages.size() == 2);
   for (int i : {0, 1}) {
@@ -67,7 +69,7 @@ TEST_CASE("messages say what is wrong") {
   CHECK(failure("") == "the cache entry is 0 bytes long, shorter than its header");
   CHECK(failure(std::string(40, 'x')) == "the cache entry does not begin as one");
   bytes[8] = 9;
-  CHECK(failure(bytes) == "the cache entry has format version 9, this build reads 1");
+  CHECK(failure(bytes) == "the cache entry has format version 9, this build reads 2");
   bytes = sample().serialize();
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   CHECK(failure(bytes) == "the cache entry does not match its checksum");
@@ -77,4 +79,9 @@ TEST_CASE("messages say what is wrong") {
   entry = sample();
   entry.artifact.parameters[0].rank = 7;
   CHECK(failure(entry.serialize()) == "the cache entry has a number out of range");
+  for (const TensorMap &map : {TensorMap{2, 128, 64, 128}, {3, 128, 64, 128}, {0, 128, 64, 96}, {0, 0, 64, 128}}) {
+    entry = sample();
+    entry.artifact.tensorMaps.push_back(map);
+    CHECK(failure(entry.serialize()) == "the cache entry has a tensor map that no launch can encode");
+  }
 }

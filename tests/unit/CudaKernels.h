@@ -32,13 +32,14 @@ inline void setResource(CacheEntry &entry, const std::string &name, int64_t valu
 
 /// What a session on fake GPUs has.
 struct FakeMachine {
-  FakeCuda &fake = FakeCuda::get();
+  FakeCuda &fake;
   cuda::Machine machine;
 
   explicit FakeMachine(std::vector<FakeDevice> devices = {{"Fake H200", 9, 0}, {"Fake H200", 9, 0}},
-                       const std::string &architecture = "sm_90a") {
+                       const std::string &architecture = "sm_90a", const char *library = FakeCuda::library())
+      : fake(FakeCuda::get(library)) {
     fake.reset(std::move(devices));
-    machine.devices = valueOrThrow(cuda::Devices::open(FakeCuda::library()));
+    machine.devices = valueOrThrow(cuda::Devices::open(library));
     machine.architecture = *cuda::Architecture::ofTarget("nvptx:" + architecture);
     machine.preferred = &(*machine.devices)[0];
   }
@@ -56,14 +57,15 @@ struct FakeLaunches : FakeMachine {
   std::unique_ptr<cuda::Kernel> kernel;
 
   explicit FakeLaunches(CacheEntry given = scaleEntry(),
-                        std::vector<FakeDevice> devices = {{"Fake H200", 9, 0}, {"Fake H200", 9, 0}})
-      : FakeMachine(std::move(devices)), entry(std::move(given)),
+                        std::vector<FakeDevice> devices = {{"Fake H200", 9, 0}, {"Fake H200", 9, 0}},
+                        const char *library = FakeCuda::library())
+      : FakeMachine(std::move(devices), "sm_90a", library), entry(std::move(given)),
         kernel(valueOrThrow(cuda::Kernel::create(machine.devices, entry))) {
     machine.architecture = *cuda::Architecture::ofTarget(entry.target);
   }
 
   void launch(cuda::StreamHandle stream, std::span<const Argument> arguments, const Grid &grid = {3}) {
-    const cuda::Device &device = cuda::deviceOf(machine, "scale", stream, arguments);
+    const cuda::Device &device = cuda::deviceOf(machine, entry.name.c_str(), stream, arguments);
     const cuda::Kernel::Code &code = kernel->load(device);
     ArgumentWords words;
     bindArguments(entry.name, entry.artifact.parameters, arguments, words);

@@ -61,6 +61,7 @@ llvm::Error checkBlock(mlir::ModuleOp module, const Target &target, const Schedu
 struct KernelFunction {
   std::string name;
   Usage usage; ///< threads and shared memory
+  std::vector<TensorMap> tensorMaps;
 };
 
 llvm::Expected<KernelFunction> kernelFunction(mlir::ModuleOp module) {
@@ -71,7 +72,7 @@ llvm::Expected<KernelFunction> kernelFunction(mlir::ModuleOp module) {
   if (kernels.size() != 1)
     return userError(
         llvm::formatv("the llvm stage has {0} functions with nvvm.kernel, a kernel is exactly one", kernels.size()));
-  KernelFunction kernel{mlir::SymbolTable::getSymbolName(kernels.front()).str(), {}};
+  KernelFunction kernel{mlir::SymbolTable::getSymbolName(kernels.front()).str(), {}, {}};
   for (auto [name, member] :
        {std::pair("sectile.threads", &Usage::threads), {"sectile.shared_bytes", &Usage::sharedBytes}}) {
     auto attribute = kernels.front()->getAttrOfType<mlir::IntegerAttr>(name);
@@ -80,18 +81,24 @@ llvm::Expected<KernelFunction> kernelFunction(mlir::ModuleOp module) {
           llvm::formatv("the function @{0} of the llvm stage lacks the attribute {1} (an i64)", kernel.name, name));
     kernel.usage.*member = attribute.getInt();
   }
+  llvm::Expected<std::vector<TensorMap>> maps = readTensorMaps(kernels.front());
+  if (!maps)
+    return maps.takeError();
+  kernel.tensorMaps = std::move(*maps);
   return kernel;
 }
 
-Resources resourcesOf(const Usage &usage, const Target &target) {
+CompiledKernel compiledKernel(KernelFunction kernel, const Usage &usage, const Target &target) {
   Resources resources{{"threads", usage.threads}, {"shared_bytes", usage.sharedBytes}};
+  if (!kernel.tensorMaps.empty())
+    resources.emplace_back("tensor_maps", kernel.tensorMaps.size());
   if (usage.registers) // assembled
     for (auto [name, value] : {std::pair("registers", usage.registers),
                                {"spill_bytes", usage.stackBytes},
                                {"code_bytes", usage.codeBytes},
                                {"occupancy_blocks", occupancy(usage, target)}})
       resources.emplace_back(name, value);
-  return resources;
+  return {std::move(resources), std::move(kernel.name), std::move(kernel.tensorMaps)};
 }
 
 } // namespace
@@ -135,7 +142,7 @@ llvm::Expected<CompiledKernel> compile(mlir::OwningOpRef<mlir::ModuleOp> module,
     return emitted.takeError();
   const Stage &ptx = stages.record("ptx", "kernel.ptx", std::move(*emitted));
   if (target.nvidia.assembler.kind == Target::Nvidia::Assembler::Kind::none)
-    return CompiledKernel{resourcesOf(kernel->usage, target), kernel->name};
+    return compiledKernel(*kernel, kernel->usage, target);
 
   // 3. PTX -> cubin.
   llvm::Expected<std::string> assembled = assemble(ptx.text, target);
@@ -147,7 +154,7 @@ llvm::Expected<CompiledKernel> compile(mlir::OwningOpRef<mlir::ModuleOp> module,
     return usage.takeError();
   usage->threads = kernel->usage.threads;
   usage->sharedBytes = kernel->usage.sharedBytes;
-  return CompiledKernel{resourcesOf(*usage, target), kernel->name};
+  return compiledKernel(*kernel, *usage, target);
 }
 
 } // namespace sectile::nvptx

@@ -5,8 +5,9 @@
 // "block" is the program of one thread block, "llvm" that of one of its threads, in the LLVM and NVVM dialects. Where
 // no assembler is found PTX is the last stage, which the driver assembles when it loads it.
 //
-// The kernel in "llvm" is one llvm.func with nvvm.kernel and nvvm.reqntid. Its only parameter is a struct by value: for
-// every parameter in order the 64-bit words of HostEntry, then the grid's x, y and z; launches are one-dimensional.
+// The kernel in "llvm" is one llvm.func with nvvm.kernel and nvvm.reqntid. Its only parameter is a struct by value: the
+// tensor maps that its attribute sectile.tensor_maps asks for, 16 words of 64 bits each, then for every parameter in
+// order the words of HostEntry, then the grid's x, y and z; launches are one-dimensional.
 #pragma once
 
 #include "compiler/targets/Backend.h"
@@ -21,6 +22,9 @@ llvm::Expected<Schedule> completeSchedule(const Schedule &schedule, const Target
 void registerDialects(mlir::DialectRegistry &registry);
 llvm::Expected<CompiledKernel> compile(mlir::OwningOpRef<mlir::ModuleOp> module, const Target &target,
                                        const Schedule &schedule, StageRecorder &stages);
+
+/// TensorMaps.cpp. The kernel's attribute sectile.tensor_maps; a user error when it is malformed.
+llvm::Expected<std::vector<TensorMap>> readTensorMaps(mlir::Operation *kernel);
 
 /// Emit.cpp. Generates PTX from a module in the LLVM and NVVM dialects.
 llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Target &target);

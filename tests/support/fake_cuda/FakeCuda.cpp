@@ -1,6 +1,7 @@
 #include "tests/support/fake_cuda/FakeCuda.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -41,7 +42,7 @@ struct StreamObject {
 struct Function {
   Context *context;
   std::string name;
-  size_t parameterBytes;
+  size_t parameterBytes, parameterAlignment;
   int maxDynamicShared = 48 << 10, carveout = -1;
 };
 struct Module {
@@ -91,7 +92,7 @@ public:
     primaries.assign(devices.size(), {});
     for (size_t i = 0; i < devices.size(); ++i)
       primaries[i].context = Context{static_cast<int>(i), true};
-    failures.clear(), log.clear(), launched.clear(), contexts.clear(), streams.clear(), loaded.clear();
+    failures.clear(), log.clear(), launched.clear(), encoded.clear(), contexts.clear(), streams.clear(), loaded.clear();
     allocations.clear();
     memory.clear();
     initialized = false;
@@ -114,6 +115,10 @@ public:
   std::vector<FakeLaunch> launches() const override {
     std::lock_guard lock(mutex);
     return launched;
+  }
+  std::vector<FakeTensorMap> tensorMaps() const override {
+    std::lock_guard lock(mutex);
+    return encoded;
   }
   int modules() const override {
     std::lock_guard lock(mutex);
@@ -202,6 +207,7 @@ public:
   std::map<std::string, Failure> failures;
   std::vector<std::string> log;
   std::vector<FakeLaunch> launched;
+  std::vector<FakeTensorMap> encoded;
   std::deque<Context> contexts;
   std::deque<StreamObject> streams;
   std::vector<std::unique_ptr<Module>> loaded;
@@ -234,13 +240,21 @@ template <class Body> Status callInContext(const char *name, Body &&body) {
   return call(name, [&](Driver &d) { return currentContext ? body(d, *currentContext) : invalidContext; });
 }
 
-/// "…_param_0[72]" of the entry in PTX.
-std::optional<size_t> parameterBytes(const std::string &ptx, const std::string &entry) {
+/// Of the entry in PTX: ".param .align 64 .b8 kernel_param_0[72]".
+struct ParameterSpace {
+  size_t bytes = 0, alignment = 8;
+};
+std::optional<ParameterSpace> parameterOf(const std::string &ptx, const std::string &entry) {
   const size_t at = ptx.find(".entry " + entry + "(");
   if (at == std::string::npos)
     return std::nullopt;
-  const size_t open = ptx.find('[', at), end = ptx.find(')', at);
-  return open < end ? std::stoul(ptx.substr(open + 1)) : 0;
+  const std::string list = ptx.substr(at, ptx.find(')', at) - at), align = ".align ";
+  ParameterSpace space;
+  if (const size_t open = list.find('['); open != std::string::npos)
+    space.bytes = std::stoul(list.substr(open + 1));
+  if (const size_t found = list.find(align); found != std::string::npos)
+    space.alignment = std::stoul(list.substr(found + align.size()));
+  return space;
 }
 
 void say(unsigned count, int *options, void **values, const std::string &text) {
@@ -287,7 +301,7 @@ Status cuInit(unsigned) {
   });
 }
 Status cuDriverGetVersion(int *version) {
-  *version = 13000;
+  *version = SECTILE_FAKE_CUDA_VERSION;
   return success;
 }
 Status cuGetErrorName(Status status, const char **name) {
@@ -458,11 +472,11 @@ Status cuModuleGetFunction(Function **function, Module *module, const char *name
   return callInContext("cuModuleGetFunction", [&](Driver &d, Context &context) {
     if (module->context != &context)
       return invalidContext;
-    const std::optional<size_t> bytes =
-        module->isText ? parameterBytes(module->text, name) : std::optional(d.cubinParameterBytes);
-    if (!bytes)
+    const std::optional<ParameterSpace> space =
+        module->isText ? parameterOf(module->text, name) : std::optional(ParameterSpace{d.cubinParameterBytes});
+    if (!space)
       return notFound;
-    *function = &module->functions.emplace_back(Function{&context, name, *bytes});
+    *function = &module->functions.emplace_back(Function{&context, name, space->bytes, space->alignment});
     return success;
   });
 }
@@ -532,6 +546,53 @@ Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *, int,
   });
 }
 
+#if SECTILE_FAKE_CUDA_VERSION >= 12000
+namespace {
+/// What the hardware can map, in the words of the driver's manual.
+bool isLegal(const FakeTensorMap &map) {
+  const std::map<int, uint64_t> bytesOfElement = {{0, 1}, {3, 4}, {6, 2}, {7, 4}, {9, 2}};
+  if (map.sizes.empty() || map.sizes.size() > 5 || !bytesOfElement.contains(map.element) || map.address == 0 ||
+      map.address % 16 != 0 || map.interleave != 0 || map.promotion < 0 || map.promotion > 3 || map.fill != 0 ||
+      map.swizzle < 0 || map.swizzle > 3)
+    return false;
+  const uint64_t bytes = bytesOfElement.at(map.element), rowBytes = map.box[0] * bytes;
+  const auto all = [](const auto &numbers, auto legal) { return std::all_of(numbers.begin(), numbers.end(), legal); };
+  return all(map.sizes, [](uint64_t size) { return size >= 1 && size <= uint64_t{1} << 32; }) &&
+         all(map.strides, [](uint64_t n) { return n > 0 && n % 16 == 0 && n < uint64_t{1} << 40; }) &&
+         all(map.box, [](uint32_t size) { return size >= 1 && size <= 256; }) &&
+         all(map.steps, [](uint32_t step) { return step >= 1 && step <= 8; }) && rowBytes % 16 == 0 &&
+         (map.swizzle == 0 || rowBytes <= uint64_t{16} << map.swizzle);
+}
+} // namespace
+
+Status cuTensorMapEncodeTiled(void *map, int element, unsigned rank, void *address, const uint64_t *sizes,
+                              const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
+                              int swizzle, int promotion, int fill) {
+  return callInContext("cuTensorMapEncodeTiled", [&](Driver &d, Context &) {
+    FakeTensorMap given{static_cast<int64_t>(d.encoded.size()),
+                        element,
+                        static_cast<int64_t>(reinterpret_cast<uintptr_t>(address)),
+                        {sizes, sizes + rank},
+                        {strides, strides + rank - 1},
+                        {box, box + rank},
+                        {steps, steps + rank},
+                        interleave,
+                        swizzle,
+                        promotion,
+                        fill};
+    if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || !isLegal(given))
+      return invalidValue;
+    std::array<int64_t, 16> words{given.number, given.address};
+    std::copy(given.sizes.begin(), given.sizes.end(), words.begin() + 2);
+    std::copy(given.strides.begin(), given.strides.end(), words.begin() + 7);
+    words[11] = box[0], words[12] = box[1], words[13] = element, words[14] = swizzle;
+    std::memcpy(map, words.data(), sizeof words);
+    d.encoded.push_back(std::move(given));
+    return success;
+  });
+}
+#endif
+
 Status cuLaunchKernelEx(const LaunchConfig *config, Function *function, void **parameters, void **extra) {
   return callInContext("cuLaunchKernelEx", [&](Driver &d, Context &context) {
     const bool isDefault = reinterpret_cast<uintptr_t>(config->stream) <= 2;
@@ -541,7 +602,8 @@ Status cuLaunchKernelEx(const LaunchConfig *config, Function *function, void **p
     const unsigned threads = config->blockX * config->blockY * config->blockZ;
     if (config->gridX == 0 || config->gridX > largestX || config->gridY - 1 >= largestYZ ||
         config->gridZ - 1 >= largestYZ || threads == 0 || threads > 1024 || extra ||
-        config->sharedBytes > static_cast<unsigned>(function->maxDynamicShared))
+        config->sharedBytes > static_cast<unsigned>(function->maxDynamicShared) ||
+        reinterpret_cast<uintptr_t>(parameters[0]) % function->parameterAlignment != 0)
       return invalidValue;
     std::vector<int64_t> words(function->parameterBytes / sizeof(int64_t));
     std::memcpy(words.data(), parameters[0], words.size() * sizeof(int64_t));

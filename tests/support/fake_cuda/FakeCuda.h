@@ -9,7 +9,8 @@
 //
 // It is a shared library like the real one. What it is strict about: a call that needs a context has one; functions,
 // streams and memory are used in their own context; dynamic shared memory beyond 48 KB is opted in to; a block and a
-// grid fit the device; nothing is allocated or loaded while a stream is being captured, unless the thread has said that
+// grid fit the device; a kernel's parameter is aligned as it declares; tensor maps are of what the hardware can map;
+// nothing is allocated or loaded while a stream is being captured, unless the thread has said that
 // it knows; parameters have the size that the kernel declares.
 #pragma once
 
@@ -36,11 +37,24 @@ struct FakeLaunch {
   std::vector<int64_t> words; ///< of the one parameter
 };
 
+/// An array that was mapped, dimensions as given: the last one first. The map's 16 words are `number`, `address`, five
+/// sizes, four strides, the box's columns and rows, the element, the swizzle and 0.
+struct FakeTensorMap {
+  int64_t number; ///< counts calls
+  int element;
+  int64_t address;
+  std::vector<uint64_t> sizes, strides;
+  std::vector<uint32_t> box, steps;
+  int interleave, swizzle, promotion, fill;
+};
+
 class FakeCuda {
 public:
   static const char *library() { return SECTILE_FAKE_CUDA; }
-  static FakeCuda &get() {
-    void *handle = dlopen(library(), RTLD_NOW);
+  /// One for CUDA 11.8, which lacks what came later.
+  static const char *oldLibrary() { return SECTILE_OLD_FAKE_CUDA; }
+  static FakeCuda &get(const char *library = FakeCuda::library()) {
+    void *handle = dlopen(library, RTLD_NOW);
     auto *fake = handle ? reinterpret_cast<FakeCuda *(*)()>(dlsym(handle, "fakeCuda")) : nullptr;
     if (!fake)
       throw std::runtime_error(dlerror());
@@ -56,8 +70,9 @@ public:
   virtual std::vector<std::string> calls() const = 0; ///< names, in order
   virtual void forgetCalls() = 0;
   virtual std::vector<FakeLaunch> launches() const = 0;
-  virtual int modules() const = 0;            ///< loaded and not unloaded
-  virtual int retained(int device) const = 0; ///< how often the primary context is
+  virtual std::vector<FakeTensorMap> tensorMaps() const = 0; ///< encoded
+  virtual int modules() const = 0;                           ///< loaded and not unloaded
+  virtual int retained(int device) const = 0;                ///< how often the primary context is
   virtual bool everCreated(int device) const = 0;
   virtual int carveout() const = 0; ///< of the function that was launched last
 
