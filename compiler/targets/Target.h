@@ -48,6 +48,9 @@ struct Target {
       enum class Kind { none, nvJitLink, ptxas } kind = Kind::none; ///< none: the driver does, at load time
       std::string path, version;                                    ///< of the library or program; "13.0"
     } assembler;
+    /// The same for kernels that must be assembled as a whole: registers change hands, or wgmma is in flight. nvJitLink
+    /// makes code that is still to be linked, and gives up on both.
+    Assembler wholeProgram;
     std::string toolkit; ///< where other tools are looked for, as Options::toolkit; shapes no code
   } nvidia;
 

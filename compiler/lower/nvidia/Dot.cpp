@@ -38,6 +38,8 @@ static std::optional<MatrixInstruction> instructionFor(Type element, const secti
 }
 
 LogicalResult KernelLowering::lower(BlockDotOp op) {
+  if (op.getKind() == DotKind::wgmma)
+    return op.emitOpError("wgmma runs in the background: stage rings first, which makes block.dot_async of it");
   return op.getKind() == DotKind::mma ? lowerByMatrixUnit(op) : lowerByFma(op);
 }
 

@@ -168,6 +168,10 @@ LogicalResult KernelLowering::lower(Operation *op) {
         registers[op] = {views.find(op.getView())->second.sizes[op.getAxis()]};
         return success();
       })
+      .Case([&](TokenOp op) { // its registers are those of the tensor
+        registers[op] = registers.lookup(op.getTensor());
+        return success();
+      })
       .Case([&](CommitOp) {
         if (options.hasCpAsync())
           code.intrinsic("llvm.nvvm.cp.async.commit.group", {});

@@ -15,8 +15,8 @@ struct Assembled {
   std::string cubin, log;
 };
 
-llvm::Expected<Assembled> byLibrary(llvm::StringRef ptx, const Target &target) {
-  llvm::Expected<NvJitLink> library = NvJitLink::open(target.nvidia.assembler.path);
+llvm::Expected<Assembled> byLibrary(llvm::StringRef path, llvm::StringRef ptx, const Target &target) {
+  llvm::Expected<NvJitLink> library = NvJitLink::open(path.str());
   if (!library)
     return library.takeError();
   const std::string architecture = "-arch=" + target.processor;
@@ -26,7 +26,7 @@ llvm::Expected<Assembled> byLibrary(llvm::StringRef ptx, const Target &target) {
   return Assembled{std::move(linked.cubin), std::move(linked.log)};
 }
 
-llvm::Expected<Assembled> byProgram(llvm::StringRef ptx, const Target &target) {
+llvm::Expected<Assembled> byProgram(llvm::StringRef path, llvm::StringRef ptx, const Target &target) {
   llvm::Expected<TemporaryFile> input = TemporaryFile::create("ptx", ptx);
   if (!input)
     return input.takeError();
@@ -35,7 +35,7 @@ llvm::Expected<Assembled> byProgram(llvm::StringRef ptx, const Target &target) {
     return output.takeError();
   const std::string architecture = "-arch=" + target.processor;
   llvm::Expected<std::string> log =
-      runProgram(target.nvidia.assembler.path, {architecture, "-O3", "-v", "-o", output->name(), input->name()});
+      runProgram(path.str(), {architecture, "-O3", "-v", "-o", output->name(), input->name()});
   if (!log)
     return log.takeError();
   llvm::Expected<std::string> cubin = output->read();
@@ -58,10 +58,11 @@ std::string brokenPromises(llvm::StringRef log) {
 }
 
 llvm::Expected<std::string> assemble(llvm::StringRef ptx, const Target &target) {
-  const std::string name = assemblerName(target.nvidia.assembler);
-  llvm::Expected<Assembled> assembled = target.nvidia.assembler.kind == Target::Nvidia::Assembler::Kind::nvJitLink
-                                            ? byLibrary(ptx, target)
-                                            : byProgram(ptx, target);
+  const Target::Nvidia::Assembler &assembler = assemblerFor(ptx, target);
+  const std::string name = assemblerName(assembler);
+  llvm::Expected<Assembled> assembled = assembler.kind == Target::Nvidia::Assembler::Kind::nvJitLink
+                                            ? byLibrary(assembler.path, ptx, target)
+                                            : byProgram(assembler.path, ptx, target);
   if (!assembled)
     return internalError(name + " cannot assemble the kernel for '" + target.name() + "':\n" +
                          llvm::toString(assembled.takeError()));

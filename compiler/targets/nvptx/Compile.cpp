@@ -141,7 +141,7 @@ llvm::Expected<CompiledKernel> compile(mlir::OwningOpRef<mlir::ModuleOp> module,
   if (!emitted)
     return emitted.takeError();
   const Stage &ptx = stages.record("ptx", "kernel.ptx", std::move(*emitted));
-  if (target.nvidia.assembler.kind == Target::Nvidia::Assembler::Kind::none)
+  if (assemblerFor(ptx.text, target).kind == Target::Nvidia::Assembler::Kind::none)
     return compiledKernel(*kernel, kernel->usage, target);
 
   // 3. PTX -> cubin.

@@ -88,6 +88,7 @@ llvm::Expected<Target> describe(llvm::StringRef processor, llvm::StringRef toolk
   target.processor = processor.str();
   target.nvidia = limitsOf(*found);
   target.nvidia.assembler = std::move(*assembler);
+  target.nvidia.wholeProgram = wholeProgramAssembler(target.nvidia.assembler, toolkit);
   target.nvidia.toolkit = toolkit.str();
   return target;
 }

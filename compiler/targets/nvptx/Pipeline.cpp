@@ -16,18 +16,39 @@
 
 namespace sectile::nvptx {
 
+/// Whether warps have roles: a kernel whose tiles TMA cannot bring has none nevertheless.
+static bool hasRoles(const PipelineOptions &options) { return options.schedule.specialize == Specialize::producer; }
+
 static AssignLayoutsOptions layouts(const PipelineOptions &options) {
-  return {.warps = options.schedule.warps, .sm = options.target.nvidia.sm};
+  return {.warps = options.schedule.warps, .sm = options.target.nvidia.sm, .wgmma = hasRoles(options)};
 }
 
 static NvidiaLoweringOptions lowering(const Target::Nvidia &gpu) {
   return {.sm = gpu.sm, .archSpecific = gpu.archSpecific, .ptxVersion = gpu.ptxVersion};
 }
 
+/// Of a kernel that multiplies by wgmma; others pass through.
+static void buildRoles(mlir::OpPassManager &passes, const Schedule &schedule) {
+  passes.addPass(createStageRings({.stages = schedule.stages}));
+  passes.addPass(createSpecializeWarps({.registers = schedule.registers}));
+  passes.addPass(mlir::createCanonicalizerPass()); // before products move: what nobody carries any more is gone
+  if (schedule.overlap == Overlap::softmax) {
+    passes.addPass(createPipelineProducts());
+    passes.addPass(mlir::createCanonicalizerPass());
+    passes.addPass(createPlaceWaits());
+  }
+}
+
 void buildTileToBlock(mlir::OpPassManager &passes, const PipelineOptions &options) {
   const Target::Nvidia &gpu = options.target.nvidia;
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(createFuseAccumulator()); // before masks are guarded: a product and its sum are still side by side
+  if (hasRoles(options)) {
+    passes.addPass(createDeferSums());
+    passes.addPass(createPeelFirst()); // its products overlap with the next pass; it has the exact maximum
+    if (options.schedule.softmax == Softmax::stale)
+      passes.addPass(createStaleMaximum()); // before masks are guarded: it makes their selects anew
+  }
   passes.addPass(createGuardMasks());
   passes.addPass(mlir::createCanonicalizerPass()); // drops masks that are constant and scalars that nobody compares
   passes.addPass(mlir::createCSEPass());
@@ -35,6 +56,8 @@ void buildTileToBlock(mlir::OpPassManager &passes, const PipelineOptions &option
   passes.addPass(createAssignLayouts(layouts(options)));     // from here on block.kernel
   passes.addPass(mlir::createCSEPass());                     // operations that were made anew in the same layout
   passes.addPass(mlir::createLoopInvariantCodeMotionPass()); // before operands are staged: once, if outside of the loop
+  if (hasRoles(options))
+    buildRoles(passes, options.schedule);
   passes.addPass(createStageOperands({.asyncCopies = gpu.hasCpAsync}));
   passes.addPass(createPipelineLoads({.stages = options.schedule.stages})); // before memory is planned: it makes rings
   if (options.schedule.stages > 1)

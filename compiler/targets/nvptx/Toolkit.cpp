@@ -134,6 +134,24 @@ llvm::Expected<Assembler> findAssembler(llvm::StringRef toolkit, int ptxVersion)
                                  toolkit, llvm::join(llvm::ArrayRef(libraries), " or ")));
 }
 
+/// Not asked for its version, which would cost each session some milliseconds: versions differ in their size.
+Assembler wholeProgramAssembler(const Assembler &assembler, llvm::StringRef toolkit) {
+  if (assembler.kind != Assembler::Kind::nvJitLink)
+    return assembler;
+  for (llvm::StringRef place : {toolkit, llvm::StringRef(), llvm::StringRef(usualToolkit)}) {
+    const std::string path = findProgram("ptxas", place);
+    uint64_t bytes = 0;
+    if (!path.empty() && !llvm::sys::fs::file_size(path, bytes))
+      return {Assembler::Kind::ptxas, path, "of " + std::to_string(bytes) + " bytes"};
+  }
+  return {};
+}
+
+const Assembler &assemblerFor(llvm::StringRef ptx, const Target &target) {
+  return ptx.contains("wgmma.mma_async") || ptx.contains("setmaxnreg") ? target.nvidia.wholeProgram
+                                                                       : target.nvidia.assembler;
+}
+
 std::string assemblerName(const Assembler &assembler) {
   switch (assembler.kind) {
   case Assembler::Kind::none:

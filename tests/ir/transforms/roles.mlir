@@ -1,0 +1,102 @@
+// One kernel of two products in a loop, from its layouts to roles with products in flight; each step with and without.
+//
+// RUN: sectile-opt %s --sectile-assign-layouts="warps=4 sm=90" | FileCheck %s --check-prefix=GENERAL
+// RUN: sectile-opt %s --sectile-assign-layouts="warps=4 sm=90 wgmma=true" | FileCheck %s --check-prefix=WGMMA
+// RUN: sectile-opt %s --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings="stages=3" --canonicalize | FileCheck %s --check-prefix=RINGS
+// RUN: sectile-opt %s --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings --sectile-specialize-warps="registers=232" --canonicalize | FileCheck %s --check-prefix=ROLES
+// RUN: sectile-opt %s --sectile-peel-first --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings --sectile-specialize-warps --canonicalize --sectile-pipeline-products --canonicalize | FileCheck %s --check-prefix=FLIGHT
+// RUN: sectile-opt %s --sectile-peel-first --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings --sectile-specialize-warps --canonicalize --sectile-pipeline-products --canonicalize --sectile-place-waits --sectile-check-layouts --sectile-check-rings | FileCheck %s --check-prefix=WAITS
+
+// Without wgmma both products are of fragments in registers.
+// GENERAL-COUNT-2: block.dot mma
+
+// With it, B of both and A of the first are what TMA brings, A of the second an operand in registers.
+// WGMMA: block.dot wgmma
+// WGMMA: %[[P:[a-z0-9_]+]] = block.convert
+// WGMMA: block.dot wgmma %[[P]]
+
+// What a loop goes through has as many stages as the schedule says, what it does not, one. Both copies are counted by
+// the loop, and each stage is given back after the product that reads it.
+// RINGS-DAG: %[[VR:[0-9]+]] = block.alloc : <3x64x64xbf16, step = 1, span = 8>
+// RINGS-DAG: %[[QR:[0-9]+]] = block.alloc : <1x64x64xbf16, step = 1, span = 8>
+// RINGS: %[[Q:[a-z0-9_]+]] = block.wait_full %[[QR]][%{{.*}}]
+// RINGS: scf.for %[[J:[a-z0-9_]+]] =
+// RINGS: block.acquire %[[KR:[0-9]+]][%[[J]]]
+// RINGS-NEXT: block.copy_bulk %{{.*}} -> %[[KR]][%[[J]]]
+// RINGS-NEXT: %[[K:[a-z0-9_]+]] = block.wait_full %[[KR]][%[[J]]]
+// RINGS-NEXT: %[[T:[a-z0-9_]+]] = block.dot_async %[[Q]], %[[K]], %{{.*}} {transposed_b}
+// RINGS-NEXT: %[[S:[a-z0-9_]+]] = block.dot_wait %[[T]] pending 0
+// RINGS-NEXT: block.release %[[KR]][%[[J]]]
+// RINGS: block.acquire %[[VR2:[0-9]+]][%[[J]]]
+// RINGS: block.dot_async
+// RINGS: block.dot_wait
+// RINGS-NEXT: block.release %[[VR2]][%[[J]]]
+// RINGS: scf.yield
+// RINGS: block.release %[[QR]]
+
+// The consumer has everything but the copies, the producer nothing but them.
+// ROLES: warps = 8 : i32
+// ROLES: block.specialize roles ["consumer", "producer"] warps [4, 4] registers [232, 24]
+// ROLES-NOT: block.acquire
+// ROLES: scf.for
+// ROLES: tile.store
+// ROLES: }, {
+// ROLES-NOT: tensor
+// ROLES: block.copy_bulk %arg0
+// ROLES: scf.for %[[J:[a-z0-9_]+]] =
+// ROLES-NOT: iter_args
+// ROLES: block.acquire %[[KR:[0-9]+]][%[[J]]]
+// ROLES-NEXT: block.copy_bulk %arg1{{.*}} -> %[[KR]][%[[J]]]
+// ROLES: block.acquire %[[VR:[0-9]+]][%[[J]]]
+// ROLES-NEXT: block.copy_bulk %arg2{{.*}} -> %[[VR]][%[[J]]]
+
+// The second product is that of the iteration before, whose operand goes around; the last one comes after the loop.
+// FLIGHT: scf.if
+// FLIGHT: %[[P0:[a-z0-9_]+]] = block.convert
+// FLIGHT-NOT: block.dot_async
+// FLIGHT: %[[L:[a-z0-9_]+]]:2 = scf.for %[[J:[a-z0-9_]+]] = %{{.*}} iter_args(%[[P:[a-z0-9_]+]] = %[[P0]], %[[SUM:[a-z0-9_]+]] = %{{.*}})
+// FLIGHT: block.wait_full %[[KR:[0-9]+]][%[[J]]]
+// FLIGHT: block.dot_async {{.*}} {transposed_b}
+// FLIGHT: %[[BEFORE:[a-z0-9_]+]] = arith.subi %[[J]],
+// FLIGHT: %[[V:[a-z0-9_]+]] = block.wait_full %[[VR:[0-9]+]][%[[BEFORE]]]
+// FLIGHT: block.dot_async %[[P]], %[[V]], %[[SUM]]
+// FLIGHT: %[[NEXT:[a-z0-9_]+]] = block.convert
+// FLIGHT: scf.yield %[[NEXT]],
+// FLIGHT: block.dot_async %[[L]]#0, %{{.*}}, %[[L]]#1
+
+// Both are in flight; the first is waited for with the second pending, and what takes the second's registers comes last.
+// WAITS: scf.for
+// WAITS: %[[S:[0-9]+]] = block.dot_async {{.*}} {transposed_b}
+// WAITS: %[[O:[0-9]+]] = block.dot_async
+// WAITS-NOT: tile.cast
+// WAITS: block.dot_wait %[[O]] pending 0
+// WAITS-NEXT: block.release
+// WAITS-NEXT: block.dot_wait %[[S]] pending 1
+// WAITS-NEXT: block.release
+// WAITS-NEXT: tile.cast
+// WAITS-NEXT: block.convert
+// WAITS-NEXT: scf.yield
+tile.kernel @products(%q: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16, tile.bulk},
+                      %k: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16, tile.bulk},
+                      %v: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16, tile.bulk},
+                      %out: !tile.view<2xf32> {tile.access = "output"}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c64 = arith.constant 64 : i32
+  %p = tile.program 0
+  %row = arith.muli %p, %c64 : i32
+  %Q = tile.load %q[%row, %c0] : !tile.view<2xbf16> -> tensor<64x64xbf16>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %all = scf.for %j = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) : i32 {
+    %first = arith.muli %j, %c64 : i32
+    %K = tile.load %k[%first, %c0] : !tile.view<2xbf16> -> tensor<64x64xbf16>
+    %Kt = tile.transpose %K [1, 0] : tensor<64x64xbf16> -> tensor<64x64xbf16>
+    %S = tile.dot %Q, %Kt, %zero : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+    %P = tile.cast %S : tensor<64x64xf32> to tensor<64x64xbf16>
+    %V = tile.load %v[%first, %c0] : !tile.view<2xbf16> -> tensor<64x64xbf16>
+    %next = tile.dot %P, %V, %sum : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  tile.store %all, %out[%row, %c0] : tensor<64x64xf32>, !tile.view<2xf32>
+  tile.return
+}
