@@ -43,8 +43,8 @@ void buildTileToBlock(mlir::OpPassManager &passes, const PipelineOptions &option
   const Target::Nvidia &gpu = options.target.nvidia;
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(createFuseAccumulator()); // before masks are guarded: a product and its sum are still side by side
+  passes.addPass(createDeferSums());       // half of a softmax's shuffles leave the loop
   if (hasRoles(options)) {
-    passes.addPass(createDeferSums());
     passes.addPass(createPeelFirst()); // its products overlap with the next pass; it has the exact maximum
     if (options.schedule.softmax == Softmax::stale)
       passes.addPass(createStaleMaximum()); // before masks are guarded: it makes their selects anew
