@@ -49,6 +49,12 @@ Tensor rowsOf(const Tensor &x, double initial, double (*combine)(double, double)
   });
 }
 
+/// For both operands of the product.
+Buffer zerosFor(int64_t m, int64_t n) {
+  const int64_t rows = std::max<int64_t>(m, 16), columns = std::max<int64_t>(n, 16);
+  return Buffer(Type::f16, {rows, columns}, Values(rows * columns, 0));
+}
+
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Kind {
@@ -70,7 +76,7 @@ void checkParts(const Kind &kind, int64_t m, int64_t n, Type type, int64_t parts
                                    m, n, element, row, element, product));
   Random random(static_cast<uint64_t>(m * 1000 + n));
   const Tensor values = generate({m, n}, [&](const Shape &) { return std::round(random.real(-4, 4)); }); // exact sums
-  const Buffer in(type, {m, n}, values.values), zeros(Type::f16, {std::max<int64_t>(m, 16), std::max<int64_t>(n, 16)});
+  const Buffer in(type, {m, n}, values.values), zeros = zerosFor(m, n);
   Buffer out(type, {m, 1});
   program.run({in.view(), zeros.view(), out.view()});
   INFO(kind.name << " of " << x << " in " << parts << " parts" << (product ? ", an accumulator" : ""));
@@ -108,8 +114,7 @@ TEST_CASE("a branch on tile.any is taken where it is needed", "[compute]") {
           value = static_cast<float>(value);
         for (int64_t row = 0; row < rows; ++row)
           values.values[(rows == 1 ? m / 2 : row) * n + random.integer(0, n - 1)] = 1000;
-        const Buffer in(Type::f32, {m, n}, values.values),
-            zeros(Type::f16, {std::max<int64_t>(m, 16), std::max<int64_t>(n, 16)});
+        const Buffer in(Type::f32, {m, n}, values.values), zeros = zerosFor(m, n);
         Buffer out(Type::f32, {m, n});
         program.run({in.view(), zeros.view(), out.view()});
         Values expected = values.values;

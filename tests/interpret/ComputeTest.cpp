@@ -9,10 +9,10 @@ using namespace sectile::test;
 namespace {
 
 /// Reduces a 2-D tile along an axis.
-Values reduce(const std::string &kind, Type type, Index shape, int axis, const Values &values) {
+Values reduce(const std::string &kind, Type type, Index shape, int axis, const Values &values, int64_t parts = 1) {
   const std::string t = irName(type), view = "!tile.view<2x" + t + ">";
   Index reduced = shape;
-  reduced[axis] = 1;
+  reduced[axis] = parts;
   const auto tensor = [&](const Index &s) {
     return "tensor<" + std::to_string(s[0]) + "x" + std::to_string(s[1]) + "x" + t + ">";
   };
@@ -20,8 +20,9 @@ Values reduce(const std::string &kind, Type type, Index shape, int axis, const V
   Buffer y(type, reduced);
   interpretText("tile.kernel @reduce(%x: " + view + ", %y: " + view + ") {\n%c0 = arith.constant 0 : i32\n" +
                     "%a = tile.load %x[%c0, %c0] : " + view + " -> " + tensor(shape) + "\n%r = tile.reduce " + kind +
-                    " %a axis " + std::to_string(axis) + " : " + tensor(shape) + " -> " + tensor(reduced) +
-                    "\ntile.store %r, %y[%c0, %c0] : " + tensor(reduced) + ", " + view + "\ntile.return\n}",
+                    " %a axis " + std::to_string(axis) + " parts " + std::to_string(parts) + " : " + tensor(shape) +
+                    " -> " + tensor(reduced) + "\ntile.store %r, %y[%c0, %c0] : " + tensor(reduced) + ", " + view +
+                    "\ntile.return\n}",
                 {x.view(), y.view()});
   return y.values();
 }
@@ -66,6 +67,32 @@ TEST_CASE("reduce combines along its axis") {
     CHECK(reduce("sum", type, {2, 3}, 0, x) == Values{5, 3, -3});
     CHECK(reduce("sum", type, {6, 1}, 1, x) == x);
   }
+}
+
+TEST_CASE("reduce deals elements out to parts, one after another") {
+  const Values x{1, -2, 3, 4, 5, -6};
+  for (const Type type : {Type::f32, Type::f16, Type::bf16, Type::i32}) {
+    CHECK(reduce("sum", type, {2, 3}, 1, x, 2) == Values{4, -2, -2, 5});
+    CHECK(reduce("max", type, {1, 6}, 1, x, 4) == Values{5, -2, 3, 4});
+    CHECK(reduce("min", type, {6, 1}, 0, x, 2) == Values{1, -6});
+    CHECK(reduce("sum", type, {2, 3}, 0, x, 3) == Values{1, -2, 3, 4, 5, -6, 0, 0, 0});
+  }
+  CHECK(reduce("max", Type::f32, {2, 1}, 1, {7, NaN}, 2) == Values{7, -infinity, -infinity, -infinity});
+  CHECK(reduce("min", Type::i32, {1, 1}, 1, {7}, 2) == Values{7, 2147483647});
+}
+
+TEST_CASE("any is true where an element is") {
+  const auto any = [](const Values &values) {
+    return evaluate(
+               "%c2 = arith.constant dense<2.0> : $\n%large = arith.cmpf ogt, %a, %c2 : $\n%any = tile.any %large : "
+               "tensor<4xi1> -> i1\n%one = arith.constant 1.0 : f32\n%zero = arith.constant 0.0 : f32\n"
+               "%n = arith.select %any, %one, %zero : f32\n%r = tile.splat %n : $",
+               Type::f32, {values})
+        .front();
+  };
+  CHECK(any({1, 2, -3, NaN}) == 0);
+  CHECK(any({1, 2, 3, 0}) == 1);
+  CHECK(any({5, 5, 5, 5}) == 1);
 }
 
 TEST_CASE("reduce passes over NaN for max and min, not for sum") {

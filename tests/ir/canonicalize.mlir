@@ -128,3 +128,28 @@ tile.kernel @casts(%h: !tile.view<1xf16>, %q: !tile.view<1xf8E4M3FN>, %b: !tile.
   tile.store %r7, %h[%i] : tensor<4xf16>, !tile.view<1xf16>
   tile.return
 }
+
+// Parts of single elements are the elements; what is true of a constant is known.
+// CHECK-LABEL: @parts
+// CHECK-NEXT: %[[T:.*]] = tile.load
+// CHECK-NEXT: tile.store %[[T]]
+// CHECK-NEXT: %[[B:.*]] = arith.cmpi
+// CHECK-NEXT: scf.if %[[B]]
+// CHECK-NOT: scf.if
+tile.kernel @parts(%x: !tile.view<2xf32>, %i: i32, %i0: i32) {
+  %t = tile.load %x[%i, %i] : !tile.view<2xf32> -> tensor<8x4xf32>
+  %s = tile.reduce sum %t axis 1 parts 4 : tensor<8x4xf32> -> tensor<8x4xf32>
+  tile.store %s, %x[%i, %i] : tensor<8x4xf32>, !tile.view<2xf32>
+  %b = arith.cmpi eq, %i, %i0 : i32
+  %splat = tile.splat %b : tensor<8x4xi1>
+  %any = tile.any %splat : tensor<8x4xi1> -> i1
+  scf.if %any {
+    tile.store %s, %x[%i, %i] : tensor<8x4xf32>, !tile.view<2xf32>
+  }
+  %none = arith.constant dense<false> : tensor<8x4xi1>
+  %never = tile.any %none : tensor<8x4xi1> -> i1
+  scf.if %never {
+    tile.store %s, %x[%i, %i] : tensor<8x4xf32>, !tile.view<2xf32>
+  }
+  tile.return
+}

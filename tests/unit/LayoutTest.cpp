@@ -129,6 +129,26 @@ TEST_CASE("slices hold what their rows and columns hold") {
         "register = [[8, 0]], lane = [[0, 0], [0, 0], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]");
 }
 
+TEST_CASE("lanes keep parts of what is reduced where there are as many") {
+  // Four lanes hold a row of an accumulator: each keeps its part, in as many registers as there are rows.
+  const Layout accumulator = mmaAccumulator({128, 64}, {4, 1}), parts = accumulator.reduced(1, 4);
+  CHECK(parts.registers() == 4);
+  CHECK(parts.atomSize(1) == 4);
+  for (int64_t lane = 0; lane < 32; ++lane)
+    for (int64_t warp = 0; warp < 4; ++warp)
+      for (int64_t reg = 0; reg < parts.registers(); ++reg) {
+        const Coordinates at = parts.coordinates(reg, lane, warp);
+        CHECK(at[1] == lane % 4);
+        CHECK(at[0] == accumulator.sliced({1}).coordinates(reg, lane, warp)[0]);
+      }
+  // Other numbers of parts, and rows that several warps hold: each thread has all parts.
+  for (const Layout &whole : {accumulator.reduced(1, 2), accumulator.reduced(1, 8), accumulator.reduced(0, 4),
+                              mmaAccumulator({64, 64}, {2, 2}).reduced(1, 4)})
+    CHECK((whole.atomSize(1) == 1 || whole.atomSize(0) == 1));
+  CHECK(mmaAccumulator({64, 64}, {2, 2}).reduced(1, 4).registers() == 4 * 4);
+  CHECK(accumulator.reduced(1, 1) == accumulator.sliced({1}));
+}
+
 TEST_CASE("transposed layouts hold the same") {
   for (int round = 0; round != 100; ++round) {
     const Layout layout = randomLayout();
