@@ -1,4 +1,5 @@
 // Tensor maps by the real driver: it encodes every array that the front key says TMA can map.
+#include "tests/support/TargetMemory.h"
 #include "tests/support/TargetUnderTest.h"
 
 #include "compiler/support/Diagnostic.h"
