@@ -309,3 +309,27 @@ block.kernel @dot_transposed() attributes {warps = 1 : i32} {
   %d = block.dot fma %c, %c, %c {transposed_a} : tensor<16x16xf32, #acc>, tensor<16x16xf32, #acc>, tensor<16x16xf32, #acc>
   block.return
 }
+
+// -----
+
+block.kernel @barriers() attributes {warps = 4 : i32} {
+  // expected-error@+1 {{op has barriers at a multiple of 8 bytes, got 4}}
+  %a = block.alloc {barriers = 4 : i64} : !block.shared<2x16x8xf32>
+  block.return
+}
+
+// -----
+
+block.kernel @noRing() attributes {warps = 4 : i32} {
+  // expected-error@+1 {{op has barriers for each stage of a ring, got '!block.shared<16x8xf32>'}}
+  %a = block.alloc {barriers = 8 : i64} : !block.shared<16x8xf32>
+  block.return
+}
+
+// -----
+
+block.kernel @oddPanels() attributes {warps = 4 : i32} {
+  // expected-error@+1 {{op has panels of as many columns as a power of two, got '!block.shared<16x96xf32, panel = 48>'}}
+  %a = block.alloc : !block.shared<16x96xf32, panel = 48>
+  block.return
+}

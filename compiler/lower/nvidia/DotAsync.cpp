@@ -49,9 +49,10 @@ static uint64_t descriptorBits(const Matrix &matrix) {
   return swizzle << 62 | rows << 32 | panels << 16;
 }
 
-/// Of a buffer in the block's shared memory, all of which has addresses of 18 bits.
+/// Of a buffer in the block's shared memory, of whose addresses 18 bits count.
 static Value descriptorOf(LaneCode &code, Value address, const Matrix &matrix) {
   Value units = code.shiftRight(code.truncate(code.integerOf(address), code.i32Type()), 4);
+  units = code.bitAnd(units, 0x3fff);
   return code.bitOr(code.zeroExtend(units, code.i64Type()), code.i64(static_cast<int64_t>(descriptorBits(matrix))));
 }
 

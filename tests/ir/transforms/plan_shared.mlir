@@ -93,13 +93,13 @@ block.kernel @passes(%n: i32) attributes {warps = 2 : i32} {
 }
 
 // Roles run side by side: buffers of two of them share nothing. What TMA fills and wgmma reads begins where the swizzle
-// does, at multiples of 1024 bytes.
+// does, at multiples of 1024 bytes. The barriers of rings come last, two of 8 bytes for each stage.
 #g = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]]>
 // CHECK-LABEL: block.kernel @roles
-// CHECK-SAME: shared_bytes = 33792 : i64
+// CHECK-SAME: shared_bytes = 33808 : i64
 block.kernel @roles(%x: !tile.view<2xbf16> {tile.bulk}) attributes {warps = 8 : i32} {
   %c0 = arith.constant 0 : i32
-  // CHECK: block.alloc {offset = 17408 : i64} : <1x128x64xbf16, step = 1, span = 8>
+  // CHECK: block.alloc {barriers = 33792 : i64, offset = 17408 : i64} : <1x128x64xbf16, step = 1, span = 8>
   %ring = block.alloc : !block.shared<1x128x64xbf16, step = 1, span = 8>
   block.specialize roles ["p", "c"] warps [4, 4] registers [24, 240] {
     %t = arith.constant dense<0.0> : tensor<64x66xf32, #g>
@@ -131,5 +131,26 @@ block.kernel @product() attributes {warps = 4 : i32} {
   %t = block.dot_async %a, %a, %zero : !stage, !stage, tensor<64x64xf32, #g>
   block.write %v -> %b : tensor<64x64xbf16, #g> -> !stage
   %s = block.dot_wait %t pending 0 : !block.token<tensor<64x64xf32, #g>>
+  block.return
+}
+
+// A ring that is handed to and fro shares its place with nobody, though nothing else lives while it does: the barriers of
+// threads do not hold back bulk copies.
+// CHECK-LABEL: block.kernel @handed
+// CHECK-SAME: shared_bytes = 24608 : i64
+block.kernel @handed(%x: !tile.view<2xbf16> {tile.bulk}) attributes {warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %v = arith.constant dense<0.0> : tensor<64x64xbf16, #g>
+  // CHECK: block.alloc {offset = 16384 : i64} : <64x64xbf16, step = 1, span = 8>
+  %a = block.alloc : !stage
+  // CHECK: block.alloc {barriers = 24576 : i64, offset = 0 : i64} : <2x64x64xbf16, step = 1, span = 8>
+  %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
+  block.write %v -> %a : tensor<64x64xbf16, #g> -> !stage
+  block.barrier
+  %b = block.read %a : !stage -> tensor<64x64xbf16, #g>
+  block.acquire %ring[%c0] : !block.shared<2x64x64xbf16, step = 1, span = 8>
+  block.copy_bulk %x[%c0, %c0] -> %ring[%c0] : !tile.view<2xbf16> -> !block.shared<2x64x64xbf16, step = 1, span = 8>
+  %s = block.wait_full %ring[%c0] : !block.shared<2x64x64xbf16, step = 1, span = 8> -> !stage
+  block.release %ring[%c0] : !block.shared<2x64x64xbf16, step = 1, span = 8>
   block.return
 }
