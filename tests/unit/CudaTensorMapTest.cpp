@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
-#include <numeric>
+#include <random>
 #include <thread>
 
 using namespace sectile;
@@ -237,6 +237,31 @@ TEST_CASE("threads with the same arrays share maps") {
     thread.join();
   CHECK(f.encodings() == 2);
   CHECK(std::ranges::all_of(f.fake.launches(), mapsFit));
+}
+
+TEST_CASE("a thread that reads what another is writing finds nothing instead of half of it") {
+  constexpr int threadCount = 8, rounds = 100000, lengths = 150;
+  MappedLaunches f;
+  const cuda::Device &device = f.device(0);
+  const cuda::TensorMaps maps(*device.driver, f.entry.artifact.tensorMaps[0], f.entry.artifact.parameters);
+  const int64_t memory = address(f.x());
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> all;
+  for (int t = 0; t < threadCount; ++t)
+    all.emplace_back([&, t] {
+      const cuda::CurrentContext current(*device.driver, device.context());
+      alignas(64) std::array<int64_t, TensorMap::words> map{};
+      std::minstd_rand random(static_cast<unsigned>(t + 1));
+      for (int i = 0; i < rounds; ++i) { // without launches, in which the fake driver would make threads take turns
+        const int64_t length = 1 + static_cast<int64_t>(random() % lengths);
+        const Numbers words{memory, length, 3, 5, 64, 960, 64, 192, 1};
+        maps.encode(words.data(), map.data(), [] { return ""; });
+        wrong += map[1] != memory || map[5] != length;
+      }
+    });
+  for (std::thread &thread : all)
+    thread.join();
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("encoding may be captured") {
