@@ -2,7 +2,9 @@
 
 #include "llvm/Support/xxhash.h"
 
-#include <type_traits>
+#include <array>
+#include <bit>
+#include <cstddef>
 
 using namespace sectile;
 
@@ -74,9 +76,9 @@ FrontKey::Descriptor FrontKey::argument(size_t index) const {
 }
 
 Schedule FrontKey::schedule() const {
-  Schedule schedule;
-  std::memcpy(&schedule, &words[2], sizeof(Schedule));
-  return schedule;
+  std::array<std::byte, sizeof(Schedule)> bytes;
+  std::memcpy(bytes.data(), &words[2], bytes.size());
+  return std::bit_cast<Schedule>(bytes);
 }
 
 std::vector<ArgumentFacts> FrontKey::facts() const {
