@@ -141,19 +141,23 @@ LogicalResult DotWaitOp::verify() {
 
 //===-- roles -----------------------------------------------------------------------------------------------------===//
 
-/// As many for each as the register file has, in steps of 8.
-int64_t SpecializeOp::registersAtLaunch(int64_t warps) {
-  constexpr int64_t file = 65536, threads = 32;
-  return file / (warps * threads) / 8 * 8;
+int64_t SpecializeOp::registersAtLaunch() {
+  constexpr uint64_t step = 8;
+  int64_t warps = 0, registers = 0;
+  for (auto [number, budget] : llvm::zip_equal(getWarps(), getRegisters())) {
+    warps += number;
+    registers += int64_t{number} * budget;
+  }
+  return static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(registers, warps), step));
 }
 
 LogicalResult SpecializeOp::verify() {
-  constexpr int32_t fewest = 24, most = 240, group = 4, threads = 32;
+  constexpr int32_t fewest = 24, most = 240, group = 4, threads = 32, file = 65536;
   const size_t count = getRoles().size();
   if (count < 2 || getWarps().size() != count || getRegisters().size() != count || getBodies().size() != count)
     return emitOpError("needs two or more roles, with as many numbers of warps, of registers, and bodies, got ")
            << count << ", " << getWarps().size() << ", " << getRegisters().size() << " and " << getBodies().size();
-  int64_t warps = 0, registers = 0;
+  int64_t warps = 0;
   SmallPtrSet<Attribute, 4> names;
   for (auto [role, number, budget] : llvm::zip_equal(getRoles(), getWarps(), getRegisters())) {
     if (number <= 0 || number % group != 0)
@@ -164,14 +168,13 @@ LogicalResult SpecializeOp::verify() {
     if (!names.insert(role).second)
       return emitOpError("has two roles with the name ") << role;
     warps += number;
-    registers += int64_t{number} * threads * budget;
   }
   if (const auto all = static_cast<int32_t>(cast<BlockKernelOp>((*this)->getParentOp()).getWarps()); warps != all)
     return emitOpError("shares out the ") << all << " warps of the kernel, got " << warps;
-  const int64_t launched = registersAtLaunch(warps);
-  if (const int64_t most = launched * warps * threads; registers > most)
-    return emitOpError("has ") << most << " registers for all roles, " << launched << " for each of the "
-                               << warps * threads << " threads at launch, got " << registers;
+  const int64_t available = file / (warps * threads) / 8 * 8;
+  if (const int64_t launched = registersAtLaunch(); launched > available)
+    return emitOpError("has ") << available << " registers for each of the " << warps * threads
+                               << " threads at launch, the roles need " << launched;
   return success();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace sectile::attention {
 namespace {
@@ -79,6 +80,61 @@ constexpr GpuChoice gpuChoices[] = {
     {"", 4, any, any, any, 16, 8, 4, 1},
 };
 
+/// On sm_90a for kernels with a producer and wgmma: elements of 16 bits, head dimensions in multiples of 16, all keys
+/// of the arrays (values past a sequence's own length would have to be masked where TMA puts them).
+struct RolesChoice {
+  int64_t headDim, seqlenQ, seqlenK;
+  bool band; ///< also for causal masks and windows
+  int32_t blockM, blockN, warps, stages, registers;
+};
+
+// As measured (docs/benchmarks/gpu_attention.md).
+constexpr RolesChoice rolesChoices[] = {
+    // headDim, seqlenQ, seqlenK, band, blockM, blockN, warps, stages, registers
+    {64, any, 1535, false, 64, 64, 4, 3, 136},  // three blocks an SM: one loads while others compute
+    {64, any, any, false, 256, 64, 16, 4, 112}, //
+    {64, any, 4095, true, 64, 64, 4, 3, 136},   // and little past the diagonal
+    {64, any, any, true, 256, 64, 16, 4, 112},  //
+    {128, any, any, true, 128, 128, 8, 2, 240}, //
+    {256, any, any, true, 128, 64, 8, 2, 240},
+};
+
+const RolesChoice *rolesChoice(const ForwardProblem &problem, const Band &band, std::string_view target) {
+  constexpr int64_t fewestRows = 65; // of fewer, most of a block would be idle
+  if (target != "nvptx:sm_90a" || typeBytes(problem.type) != 2 || problem.headDim % 16 != 0 ||
+      problem.headDimV % 16 != 0 || problem.hasKeyLengths || problem.seqlenQ < fewestRows)
+    return nullptr;
+  const int64_t headDim = std::max(problem.headDim, problem.headDimV);
+  const auto *found = std::ranges::find_if(rolesChoices, [&](const RolesChoice &c) {
+    return headDim <= c.headDim && problem.seqlenQ <= c.seqlenQ && problem.seqlenK <= c.seqlenK &&
+           (c.band || !(band.hasLeft || band.hasRight));
+  });
+  return found == std::end(rolesChoices) ? nullptr : found;
+}
+
+/// Of a schedule that names tiles or warps the rest is as the target has it; else a producer comes as the table says.
+std::optional<Schedule> completeRolesSchedule(const Schedule &asked, const ForwardProblem &problem, const Band &band,
+                                              std::string_view target) {
+  const RolesChoice *choice = rolesChoice(problem, band, target);
+  const bool isAsked = asked.specialize == Specialize::producer;
+  if (!choice || asked.specialize == Specialize::none || (!isAsked && (asked.blockM || asked.blockN || asked.warps)))
+    return std::nullopt;
+  Schedule schedule = asked;
+  schedule.specialize = Specialize::producer;
+  constexpr int32_t rowsPerWarp = 16;
+  if (asked.blockM == 0)
+    schedule.blockM = asked.warps ? asked.warps * rowsPerWarp : choice->blockM;
+  if (asked.warps == 0)
+    schedule.warps = schedule.blockM / rowsPerWarp;
+  if (asked.registers == 0 && schedule.warps == choice->warps)
+    schedule.registers = choice->registers;
+  if (asked.blockN == 0)
+    schedule.blockN = choice->blockN;
+  if (asked.stages == 0)
+    schedule.stages = choice->stages;
+  return schedule;
+}
+
 Schedule completeGpuSchedule(const Schedule &asked, const ForwardProblem &problem, std::string_view target) {
   const int64_t headDim = std::max(problem.headDim, problem.headDimV);
   const GpuChoice &choice = *std::ranges::find_if(gpuChoices, [&](const GpuChoice &c) {
@@ -102,6 +158,8 @@ Schedule completeGpuSchedule(const Schedule &asked, const ForwardProblem &proble
 
 Schedule completeForwardSchedule(const Schedule &asked, const ForwardProblem &problem, const Band &band,
                                  std::string_view target, int threads) {
+  if (std::optional<Schedule> roles = completeRolesSchedule(asked, problem, band, target))
+    return *roles;
   if (target.starts_with("nvptx:"))
     return completeGpuSchedule(asked, problem, target);
   const int64_t headDim = std::max(problem.headDim, problem.headDimV);

@@ -169,7 +169,7 @@ ForwardProblem checkForward(const ForwardArrays &arrays, const AttentionOptions 
   const Named k{"k", arrays.k, {"batch", "seqlenK", "headsKv", "headDim"}};
   const Named v{"v", arrays.v, {"batch", "seqlenK", "headsKv", "headDimV"}};
   const Named out{"out", arrays.out, {"batch", "seqlenQ", "headsQ", "headDimV"}};
-  const ForwardProblem p = checkTensors(q, k, v, out);
+  ForwardProblem p = checkTensors(q, k, v, out);
 
   for (const Named *a : {&q, &k, &v, &out})
     checkAddress(*a, use);
@@ -204,6 +204,7 @@ ForwardProblem checkForward(const ForwardArrays &arrays, const AttentionOptions 
     checkType(sink, Type::f32, "");
     checkSize(sink, 0, p.headsQ, "q");
   }
+  p.hasKeyLengths = options.keyLengths.has_value();
   if (options.keyLengths) {
     const Named lengths{"keyLengths", *options.keyLengths, {"batch"}};
     checkInput(lengths);

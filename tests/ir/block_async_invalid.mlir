@@ -138,7 +138,7 @@ block.kernel @budget(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) 
 block.kernel @file(%x: !tile.view<2xbf16> {tile.access = "input", tile.bulk}) attributes {warps = 12 : i32} {
   %c0 = arith.constant 0 : i32
   %ring = block.alloc : !block.shared<2x64x64xbf16, step = 1, span = 8>
-  // expected-error@+1 {{op has 64512 registers for all roles, 168 for each of the 384 threads at launch, got 92160}}
+  // expected-error@+1 {{op has 168 registers for each of the 384 threads at launch, the roles need 240}}
   block.specialize roles ["p", "c"] warps [4, 8] registers [240, 240] {
   }, {
   }
@@ -430,7 +430,7 @@ block.kernel @steps() attributes {warps = 8 : i32} {
 
 // 64512 fit the file of 65536, but 640 threads are launched with 96 each.
 block.kernel @launch() attributes {warps = 20 : i32} {
-  // expected-error@+1 {{op has 61440 registers for all roles, 96 for each of the 640 threads at launch, got 64512}}
+  // expected-error@+1 {{op has 96 registers for each of the 640 threads at launch, the roles need 104}}
   block.specialize roles ["p", "c"] warps [4, 16] registers [24, 120] {
   }, {
   }

@@ -50,8 +50,8 @@ FailureOr<Operation *> KernelLowering::run() {
   const int64_t threads = warps * warpSize;
   function->setAttr("nvvm.kernel", builder.getUnitAttr());
   function->setAttr("nvvm.reqntid", builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
-  if (!kernel.getOps<SpecializeOp>().empty()) // each thread begins with all that there is for it
-    function->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
+  for (auto roles : kernel.getOps<SpecializeOp>()) // which share out what each thread begins with
+    function->setAttr("nvvm.maxnreg", builder.getI32IntegerAttr(static_cast<int32_t>(roles.registersAtLaunch())));
   function->setAttr("sectile.threads", builder.getI64IntegerAttr(threads));
   function->setAttr("sectile.shared_bytes", builder.getI64IntegerAttr(kernel.getSharedBytes().value_or(0)));
 

@@ -56,7 +56,7 @@ LogicalResult KernelLowering::lower(SpecializeOp op) {
 
 LogicalResult KernelLowering::lowerRole(const Role &role, int64_t budget) {
   // 1. From what each thread has at launch.
-  const int64_t atLaunch = SpecializeOp::registersAtLaunch(kernel.getWarps());
+  const int64_t atLaunch = cast<SpecializeOp>(role.body->getParentOp()).registersAtLaunch();
   if (budget != atLaunch)
     code.intrinsic(budget > atLaunch ? "llvm.nvvm.setmaxnreg.inc.sync.aligned.u32"
                                      : "llvm.nvvm.setmaxnreg.dec.sync.aligned.u32",
