@@ -23,8 +23,12 @@ Block::Block(const BlockShape &shape, char *shared)
 void Block::start() {
   std::memset(shared, 0xff, sharedWindow); // what nobody wrote is NaN
   warps.assign(warps.size(), {});
-  // The rest of 65536 registers, by eights, as the assembler shares them out.
-  launchRegisters = std::min(65536u / static_cast<uint32_t>(threads.size()) / 8 * 8, 255u);
+  // 65536 are shared out by eights, which is also how the assembler counts when it has no limit.
+  const uint32_t share = 65536 / static_cast<uint32_t>(threads.size()) / 8 * 8;
+  if (shape.registers > share)
+    throw InternalError("a launch of " + std::to_string(threads.size()) + " threads with " +
+                        std::to_string(shape.registers) + " registers each; there are " + std::to_string(share));
+  const uint32_t launchRegisters = shape.registers ? shape.registers : std::min(share, 255u);
   freeRegisters = 0;
   groups.clear();
   for (size_t i = 0; i < threads.size() / warpGroupSize; ++i)

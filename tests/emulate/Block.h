@@ -30,6 +30,7 @@ struct Instruction {
 struct BlockShape {
   int threads = 0;
   uint32_t sharedBytes = 0;
+  uint32_t registers = 0;     ///< of a thread at launch; 0: its share of all
   std::function<void()> body; ///< of a thread
 };
 
@@ -124,7 +125,7 @@ private:
   Mbarriers mbarriers;
   std::map<uint32_t, NamedBarrier> namedBarriers;
   std::vector<BulkCopy> bulkCopies; ///< on their way
-  uint32_t launchRegisters = 0, freeRegisters = 0;
+  uint32_t freeRegisters = 0;       ///< a thread of a group could have these
   Thread *current = nullptr;
   int64_t blockIndex = 0;
   std::string failure;

@@ -21,6 +21,8 @@ public:
 
   int threads() const { return threadCount; }
   uint32_t sharedBytes() const { return sharedSize; }
+  /// Of a thread at launch; 0: as many as there are.
+  uint32_t registers() const { return registerCount; }
   const std::vector<TensorMapRequest> &tensorMaps() const { return maps; }
   char *shared() const { return memory.get(); }
   /// Whose threads call run(): one block at a time.
@@ -42,7 +44,7 @@ private:
   std::deque<Instruction> instructions;
   std::vector<TensorMapRequest> maps;
   int threadCount = 0;
-  uint32_t sharedSize = 0;
+  uint32_t sharedSize = 0, registerCount = 0;
   Block *block = nullptr;
   void (*entry)(const void *parameter) = nullptr;
 };

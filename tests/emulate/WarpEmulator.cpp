@@ -44,7 +44,7 @@ void BlockProgram::launch(int64_t blocks, const std::vector<int64_t> &words) con
 }
 
 void BlockProgram::runBlocks(int64_t blocks, const void *parameter) const {
-  const BlockShape shape{code->threads(), code->sharedBytes(), [&] { code->run(parameter); }};
+  const BlockShape shape{code->threads(), code->sharedBytes(), code->registers(), [&] { code->run(parameter); }};
   Block block(shape, code->shared());
   code->setBlock(&block);
   std::mt19937 random(1); // a failure can be repeated
