@@ -39,8 +39,9 @@ static mlir::DialectRegistry dialects() {
   return registry;
 }
 
-LoweredKernel::LoweredKernel(const std::string &block, const Target &target)
-    : context(dialects()), owner(mlir::parseSourceString<mlir::ModuleOp>(block, &context)) {
+LoweredKernel::LoweredKernel(const std::string &block, const Target &target) : context(dialects()) {
+  context.loadAllAvailableDialects(); // translation to LLVM IR asks those that are loaded, NVVM's too
+  owner = mlir::parseSourceString<mlir::ModuleOp>(block, &context);
   REQUIRE(owner);
   mlir::PassManager passes(&context);
   passes.addPass(createCheckRings());
