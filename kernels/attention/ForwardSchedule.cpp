@@ -101,7 +101,7 @@ constexpr RolesChoice rolesChoices[] = {
 
 const RolesChoice *rolesChoice(const ForwardProblem &problem, const Band &band, std::string_view target) {
   constexpr int64_t fewestRows = 65; // of fewer, most of a block would be idle
-  if (target != "nvptx:sm_90a" || typeBytes(problem.type) != 2 || problem.headDim % 16 != 0 ||
+  if (!target.starts_with("nvptx:sm_90a") || typeBytes(problem.type) != 2 || problem.headDim % 16 != 0 ||
       problem.headDimV % 16 != 0 || problem.hasKeyLengths || problem.seqlenQ < fewestRows)
     return nullptr;
   const int64_t headDim = std::max(problem.headDim, problem.headDimV);

@@ -112,11 +112,11 @@ LogicalResult KernelLowering::lower(DotAsyncOp op) {
   Values words;
   if (auto left = buffers.find(op.getA()); left != buffers.end()) {
     a = {left->second.type, /*alongDepth=*/true, {}};
-    a.descriptor = descriptorOf(code, left->second.address, a);
-    if (groups > 1) {
-      Value group = code.zeroExtend(code.shiftRight(warp, llvm::Log2_64(groupWarps)), code.i64Type());
-      a.descriptor = code.add(a.descriptor, code.mul(group, a.offset(groupRows, 0) / 16));
-    }
+    // Within the address: of a larger number that is added to the descriptor, ptxas 13.0 drops the upper half.
+    Value rows;
+    if (groups > 1)
+      rows = code.mul(code.shiftRight(warp, llvm::Log2_64(groupWarps)), a.offset(groupRows, 0));
+    a.descriptor = descriptorOf(code, code.address(left->second.address, rows), a);
   } else {
     const Values elements = registers.lookup(op.getA());
     const int64_t wordElements = 4 / bytes;
