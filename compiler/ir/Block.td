@@ -154,6 +154,51 @@ def Block_BlockReturnOp : Block_Op<"return", [Pure, Terminator, HasParent<"Block
   let assemblyFormat = "attr-dict";
 }
 
+// A kernel with the attribute `persistent` is launched with fewer thread blocks than its grid has programs, each of which
+// runs one program after another: those with the numbers worker, worker + workers, worker + 2 workers, …
+
+class Block_LaunchOp<string mnemonic> : Block_Op<mnemonic, [Pure]> {
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, $_builder.getI32Type()); }]>];
+}
+
+def Block_WorkerOp : Block_LaunchOp<"worker"> {
+  let summary = "the number of this thread block among those of the launch";
+  let description = [{
+    Example: `%w = block.worker`
+  }];
+}
+
+def Block_WorkersOp : Block_LaunchOp<"workers"> {
+  let summary = "how many thread blocks the launch has";
+  let description = [{
+    Example: `%n = block.workers`
+  }];
+}
+
+def Block_ProgramsOp : Block_LaunchOp<"programs"> {
+  let summary = "how many programs the grid has";
+  let description = [{
+    Example: `%n = block.programs`
+  }];
+}
+
+def Block_ProgramIndexOp : Block_Op<"program_index", [Pure]> {
+  let summary = "the index of the program with this number along a grid axis";
+  let description = [{
+    Programs are numbered along axis 0 first, then 1, then 2.
+
+    Example: `%row = block.program_index %t axis 0`
+  }];
+  let arguments = (ins I32:$program, I32Attr:$axis);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$program `axis` $axis attr-dict";
+  let builders = [OpBuilder<(ins "::mlir::Value":$program, "uint32_t":$axis), [{
+    build($_builder, $_state, $_builder.getI32Type(), program, axis);
+  }]>];
+}
+
 //===-- tensors ------------------------------------------------------------------------------------------------------===//
 
 def Block_ConvertOp : Block_Op<"convert", [Pure]> {

@@ -19,6 +19,7 @@ static constexpr ScheduleField table[] = {
     {"specialize", offsetof(Schedule, specialize), 2, "none, producer"},
     {"overlap", offsetof(Schedule, overlap), 2, "none, softmax"},
     {"softmax", offsetof(Schedule, softmax), 2, "exact, stale"},
+    {"persistent", offsetof(Schedule, persistent), 2, "off, static"},
     {"registers", offsetof(Schedule, registers), 240, ""},
     {"threads", offsetof(Schedule, threads), 4096, ""},
     {"vectorWidth", offsetof(Schedule, vectorWidth), 16, ""},

@@ -15,8 +15,8 @@ static constexpr Backend table[] = {
     {Target::Kind::cpu, "cpu", "'cpu' (this machine's processor) or 'cpu:<processor>' (an LLVM processor name)",
      "blockM, blockN, threads, vectorWidth", cpu::describe, cpu::completeSchedule, cpu::registerDialects, cpu::compile},
     {Target::Kind::nvptx, "nvptx", "'nvptx:<architecture>' (such as nvptx:sm_90a)",
-     "blockM, blockN, warps, stages, specialize, overlap, softmax, registers", nvptx::describe, nvptx::completeSchedule,
-     nvptx::registerDialects, nvptx::compile},
+     "blockM, blockN, warps, stages, specialize, overlap, softmax, persistent, registers", nvptx::describe,
+     nvptx::completeSchedule, nvptx::registerDialects, nvptx::compile},
     {Target::Kind::interpret, "interpret", "'interpret'", "blockM, blockN, threads, vectorWidth", interpreter::describe,
      interpreter::completeSchedule, interpreter::registerDialects, interpreter::compile},
 };

@@ -90,6 +90,15 @@ def GuardMasks : Pass<"sectile-guard-masks"> {
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
+def MakePersistent : Pass<"sectile-make-persistent"> {
+  let summary = "thread blocks stay, and run one program after another";
+  let description = [{
+    What each role does becomes the body of a loop over programs. Rings go on where the program before has left them, so
+    that a producer copies for the next program while the consumer ends this one. A kernel without roles stays as it is.
+  }];
+  let dependentDialects = ["::sectile::ir::BlockDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+}
+
 def PeelFirst : Pass<"sectile-peel-first"> {
   let summary = "the first pass of a loop of matrix products stands before it";
   let description = [{

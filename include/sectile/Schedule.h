@@ -17,6 +17,10 @@ enum class Overlap : int32_t { chosen, none, softmax };
 /// sums stay small; the maximum is found where they do not.
 enum class Softmax : int32_t { chosen, exact, stale };
 
+/// Which thread block runs a program (with a producer): each has its own, or as many as the GPU holds stay, and run one
+/// after another, so that the next one's loads begin before this one ends.
+enum class Persistent : int32_t { chosen, off, fixed };
+
 /// A field left at 0 is chosen by the target; a target refuses fields that it does not have, by name. A kernel reads
 /// the tile sizes through `Trace::schedule()`.
 struct Schedule {
@@ -27,6 +31,7 @@ struct Schedule {
   Specialize specialize = Specialize::chosen; ///< sm_90a
   Overlap overlap = Overlap::chosen;          ///< sm_90a
   Softmax softmax = Softmax::chosen;          ///< sm_90a
+  Persistent persistent = Persistent::chosen; ///< sm_90a
   int32_t registers = 0;   ///< sm_90a: of each thread that computes, with a producer: 24 to 240 in steps of 8
   int32_t threads = 0;     ///< host threads that share the grid; 0: all of the session
   int32_t vectorWidth = 0; ///< 32-bit lanes of a host vector: 4, 8 or 16; 0: the widest of the target

@@ -83,20 +83,26 @@ constexpr GpuChoice gpuChoices[] = {
 /// On sm_90a for kernels with a producer and wgmma: elements of 16 bits, head dimensions in multiples of 16, all keys
 /// of the arrays (values past a sequence's own length would have to be masked where TMA puts them).
 struct RolesChoice {
-  int64_t headDim, seqlenQ, seqlenK;
-  bool band; ///< also for causal masks and windows
+  int64_t headDim, seqlenK;
+  bool band;        ///< also for causal masks and windows
+  int64_t programs; ///< at least so many: fewer would leave multiprocessors idle
   int32_t blockM, blockN, warps, stages, registers;
+  Persistent persistent;
 };
 
-// As measured (docs/benchmarks/gpu_attention.md).
+// As measured (docs/benchmarks/gpu_attention.md). Two or three small blocks share a multiprocessor, so that one loads
+// while others compute; below a diagonal they compute less that the mask then hides. Blocks that stay do the first as
+// well, where all programs take as long.
 constexpr RolesChoice rolesChoices[] = {
-    // headDim, seqlenQ, seqlenK, band, blockM, blockN, warps, stages, registers
-    {64, any, 1535, false, 64, 64, 4, 3, 136},  // three blocks an SM: one loads while others compute
-    {64, any, any, false, 256, 64, 16, 4, 112}, //
-    {64, any, 4095, true, 64, 64, 4, 3, 136},   // and little past the diagonal
-    {64, any, any, true, 256, 64, 16, 4, 112},  //
-    {128, any, any, true, 128, 128, 8, 2, 240}, //
-    {256, any, any, true, 128, 64, 8, 2, 240},
+    // headDim, seqlenK, band, programs, blockM, blockN, warps, stages, registers, persistent
+    {64, any, false, 132, 256, 64, 16, 4, 112, Persistent::fixed},  //
+    {64, 6143, true, 0, 64, 64, 4, 3, 136, Persistent::off},        //
+    {64, any, true, 132, 256, 64, 16, 4, 112, Persistent::off},     //
+    {64, any, true, 0, 64, 64, 4, 3, 136, Persistent::off},         //
+    {128, any, false, 132, 128, 128, 8, 2, 240, Persistent::fixed}, //
+    {128, 1535, true, 0, 64, 64, 4, 3, 232, Persistent::off},       //
+    {128, any, true, 0, 64, 96, 4, 2, 232, Persistent::off},        //
+    {256, any, true, 0, 128, 64, 8, 2, 240, Persistent::off},
 };
 
 const RolesChoice *rolesChoice(const ForwardProblem &problem, const Band &band, std::string_view target) {
@@ -106,7 +112,8 @@ const RolesChoice *rolesChoice(const ForwardProblem &problem, const Band &band, 
     return nullptr;
   const int64_t headDim = std::max(problem.headDim, problem.headDimV);
   const auto *found = std::ranges::find_if(rolesChoices, [&](const RolesChoice &c) {
-    return headDim <= c.headDim && problem.seqlenQ <= c.seqlenQ && problem.seqlenK <= c.seqlenK &&
+    const int64_t programs = (problem.seqlenQ + c.blockM - 1) / c.blockM * problem.headsQ * problem.batch;
+    return headDim <= c.headDim && problem.seqlenK <= c.seqlenK && programs >= c.programs &&
            (c.band || !(band.hasLeft || band.hasRight));
   });
   return found == std::end(rolesChoices) ? nullptr : found;
@@ -128,6 +135,8 @@ std::optional<Schedule> completeRolesSchedule(const Schedule &asked, const Forwa
     schedule.warps = schedule.blockM / rowsPerWarp;
   if (asked.registers == 0 && schedule.warps == choice->warps)
     schedule.registers = choice->registers;
+  if (asked.persistent == Persistent::chosen)
+    schedule.persistent = choice->persistent;
   if (asked.blockN == 0)
     schedule.blockN = choice->blockN;
   if (asked.stages == 0)

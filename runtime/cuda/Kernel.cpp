@@ -125,9 +125,16 @@ llvm::Expected<std::unique_ptr<Kernel>> Kernel::create(std::shared_ptr<const Dev
   llvm::Expected<unsigned> shared = resource(entry, "shared_bytes");
   if (!shared)
     return shared.takeError();
+  kernel->isPersistent = llvm::any_of(entry.artifact.resources, [](const auto &r) { return r.first == "persistent"; });
   kernel->threadCount = *threads;
   kernel->shared = *shared;
   return kernel;
+}
+
+unsigned Kernel::blocks(const Code &code, unsigned programs) const {
+  const auto most = static_cast<unsigned>(std::max<int64_t>(code.blocksPerMultiprocessor, 1)) *
+                    static_cast<unsigned>(std::max(code.device.multiprocessors, 1));
+  return isPersistent ? std::min(programs, most) : programs;
 }
 
 Kernel::~Kernel() {

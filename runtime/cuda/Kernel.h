@@ -31,6 +31,9 @@ public:
   const std::string &name() const { return entry.name; }
   unsigned threads() const { return threadCount; }
   unsigned sharedBytes() const { return shared; }
+  /// How many blocks a launch of so many programs has: as many, or of a persistent kernel, whose blocks run several, no
+  /// more than run at a time.
+  unsigned blocks(const Code &code, unsigned programs) const;
 
 private:
   Kernel(std::shared_ptr<const Devices> devices, const CacheEntry &entry);
@@ -42,6 +45,7 @@ private:
   const std::shared_ptr<const Devices> devices;
   const CacheEntry &entry;
   unsigned threadCount = 0, shared = 0;
+  bool isPersistent = false;
   std::unique_ptr<std::atomic<const Code *>[]> slots; // by ordinal
   mutable std::mutex mutex;
   mutable std::deque<Code> loaded;

@@ -76,6 +76,25 @@ TEST_CASE("roles: all tiles, masks and forms of the softmax") {
       }
 }
 
+TEST_CASE("roles: blocks that stay run one program after another") {
+  if (!hasRoles())
+    return;
+  for (const Softmax softmax : {Softmax::exact, Softmax::stale})
+    for (const bool causal : {false, true}) {
+      Trial trial({.type = Type::bf16,
+                   .batch = 3,
+                   .seqlenQ = reduced() ? 70 : 500,
+                   .seqlenK = reduced() ? 140 : 700,
+                   .heads = reduced() ? 1 : 16,
+                   .headsKv = 1});
+      trial.options.causal = causal;
+      trial.schedule = roles(64, 64, 3, softmax);
+      trial.schedule.persistent = Persistent::fixed;
+      INFO(toString(trial.schedule));
+      check(trial);
+    }
+}
+
 TEST_CASE("roles: nothing beside the products") {
   if (!hasRoles())
     return;

@@ -47,8 +47,9 @@ void Block::start() {
   }
 }
 
-void Block::run(int64_t index, std::mt19937 &random) {
+void Block::run(int64_t index, int64_t count, std::mt19937 &random) {
   blockIndex = index;
+  blockCount = count;
   start();
   std::vector<size_t> order(warps.size());
   std::iota(order.begin(), order.end(), 0);

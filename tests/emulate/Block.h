@@ -40,15 +40,16 @@ public:
   Block(const BlockShape &shape, char *shared);
   Block(const Block &) = delete;
 
-  /// Runs block `index` of the grid. Throws InternalError for what the machine leaves undefined, and when nobody can
+  /// Runs block `index` of `count`. Throws InternalError for what the machine leaves undefined, and when nobody can
   /// go on.
-  void run(int64_t index, std::mt19937 &random);
+  void run(int64_t index, int64_t count, std::mt19937 &random);
 
   // --- called by instructions, in the thread that executes them ---
   void execute(const Instruction &instruction, const uint32_t *in, uint32_t *out);
   uint32_t resolveProduct(uint32_t bits);
   int thread() const { return current->index; }
   int64_t index() const { return blockIndex; }
+  int64_t count() const { return blockCount; } ///< of the launch
   AsyncCopies &copies() { return current->copies; }
   Mbarriers &barriers() { return mbarriers; }
   static uint32_t sharedAddress(uint64_t pointer) { return static_cast<uint32_t>(pointer & (sharedWindow - 1)); }
@@ -127,7 +128,7 @@ private:
   std::vector<BulkCopy> bulkCopies; ///< on their way
   uint32_t freeRegisters = 0;       ///< a thread of a group could have these
   Thread *current = nullptr;
-  int64_t blockIndex = 0;
+  int64_t blockIndex = 0, blockCount = 0;
   std::string failure;
 };
 

@@ -103,6 +103,8 @@ Run ofBlock(const std::string &full) {
     return [](Block &block, const uint32_t *, uint32_t *out) { out[0] = static_cast<uint32_t>(block.thread()); };
   if (name == "read.ptx.sreg.ctaid.x")
     return [](Block &block, const uint32_t *, uint32_t *out) { out[0] = static_cast<uint32_t>(block.index()); };
+  if (name == "read.ptx.sreg.nctaid.x")
+    return [](Block &block, const uint32_t *, uint32_t *out) { out[0] = static_cast<uint32_t>(block.count()); };
   if (is("barrier.cta.sync.") || is("barrier.cta.arrive."))
     return ofNamedBarrier(name);
   if (is("mbarrier."))

@@ -273,6 +273,7 @@ HostCode::HostCode(const std::string &llvmStage)
       threadCount = static_cast<int>(count.getInt());
     if (auto count = op->getAttrOfType<mlir::IntegerAttr>("nvvm.maxnreg"))
       registerCount = static_cast<uint32_t>(count.getInt());
+    persistent |= op->hasAttr("sectile.persistent");
     if (auto bytes = op->getAttrOfType<mlir::IntegerAttr>("sectile.shared_bytes"))
       sharedSize = static_cast<uint32_t>(bytes.getInt());
     if (auto all = op->getAttrOfType<mlir::ArrayAttr>("sectile.tensor_maps"))

@@ -23,6 +23,8 @@ public:
   uint32_t sharedBytes() const { return sharedSize; }
   /// Of a thread at launch; 0: as many as there are.
   uint32_t registers() const { return registerCount; }
+  /// Whether blocks run one program after another.
+  bool isPersistent() const { return persistent; }
   const std::vector<TensorMapRequest> &tensorMaps() const { return maps; }
   char *shared() const { return memory.get(); }
   /// Whose threads call run(): one block at a time.
@@ -43,6 +45,7 @@ private:
   std::unique_ptr<char, Free> memory; ///< shared memory
   std::deque<Instruction> instructions;
   std::vector<TensorMapRequest> maps;
+  bool persistent = false;
   int threadCount = 0;
   uint32_t sharedSize = 0, registerCount = 0;
   Block *block = nullptr;

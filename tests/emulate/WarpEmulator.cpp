@@ -5,6 +5,7 @@
 
 #include "sectile/Error.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace sectile;
@@ -34,7 +35,10 @@ void BlockProgram::launch(std::span<const Argument> arguments, Grid grid) const 
     std::memcpy(&parameter[i], &map, sizeof map);
   }
   std::memcpy(&parameter[maps], words.data(), bytes);
-  runBlocks(grid.x * grid.y * grid.z, parameter.data());
+  // Blocks that stay run several programs each.
+  constexpr int64_t fewBlocks = 2;
+  const int64_t programs = grid.x * grid.y * grid.z;
+  runBlocks(code->isPersistent() ? std::min(programs, fewBlocks) : programs, parameter.data());
 }
 
 void BlockProgram::launch(int64_t blocks, const std::vector<int64_t> &words) const {
@@ -49,6 +53,6 @@ void BlockProgram::runBlocks(int64_t blocks, const void *parameter) const {
   code->setBlock(&block);
   std::mt19937 random(1); // a failure can be repeated
   for (int64_t i = 0; i < blocks; ++i)
-    block.run(i, random);
+    block.run(i, blocks, random);
   code->setBlock(nullptr);
 }

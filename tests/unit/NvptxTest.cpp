@@ -190,7 +190,7 @@ TEST_CASE("GPUs have warps and stages, hosts have threads and vectors") {
   CHECK_THROWS_WITH(complete({.warps = 64}, "nvptx:sm_80"), Contains("'warps' is 64; legal: 1 to 32"));
   CHECK_THROWS_WITH(complete({.threads = 2}, "nvptx:sm_80"),
                     Contains("'threads' is 2, and target 'nvptx:sm_80' has no such field") &&
-                        Contains("blockM, blockN, warps, stages, specialize, overlap, softmax, registers"));
+                        Contains("blockM, blockN, warps, stages, specialize, overlap, softmax, persistent, registers"));
   CHECK_THROWS_WITH(complete({.vectorWidth = 4}, "nvptx:sm_80"), Contains("'vectorWidth' is 4"));
   const Schedule roles = complete({.warps = 8, .specialize = Specialize::producer}, "nvptx:sm_90a");
   CHECK(roles.overlap == Overlap::softmax);

@@ -2,6 +2,7 @@
 #include "compiler/lower/nvidia/KernelLowering.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace sectile::nvidia;
@@ -57,9 +58,20 @@ LogicalResult KernelLowering::lower(scf::ForOp loop) {
   return success();
 }
 
+/// A branch that warps take alone, seldom. Places are found anew, from a number of the thread that nobody knows
+/// outside: else they would be found before the loop, and take registers in it.
+LogicalResult KernelLowering::lowerApart(Block &block) {
+  llvm::SaveAndRestore savedThread(thread, code.assembly("", "=r,0", {code.i32Type()}, {thread}).front());
+  llvm::SaveAndRestore savedLane(lane, code.bitAnd(thread, warpSize - 1));
+  llvm::SaveAndRestore savedWarp(warp, code.shiftRight(thread, llvm::Log2_64(warpSize)));
+  llvm::SaveAndRestore savedEnd(prologueEnd, code.i32(0).getDefiningOp());
+  llvm::SaveAndRestore savedKnown(known, {});
+  return lower(block);
+}
+
 LogicalResult KernelLowering::lower(scf::IfOp branch) {
   OpBuilder &builder = code.builder;
-  const bool hasElse = !branch.getElseRegion().empty();
+  const bool hasElse = !branch.getElseRegion().empty(), isSeldom = branch.getCondition().getDefiningOp<AnyOp>();
   auto result = scf::IfOp::create(builder, code.loc, heldTypes(branch->getResultTypes()),
                                   registers.lookup(branch.getCondition()).front(), hasElse);
   OpBuilder::InsertionGuard guard(builder);
@@ -67,7 +79,7 @@ LogicalResult KernelLowering::lower(scf::IfOp branch) {
     if (!to.empty())
       to.back().erase(); // the terminator of a branch that yields nothing
     builder.setInsertionPointToEnd(&to);
-    if (failed(lower(from)))
+    if (failed(isSeldom && &from == branch.thenBlock() ? lowerApart(from) : lower(from)))
       return failure();
     Values yields;
     append(yields, from.getTerminator()->getOperands());

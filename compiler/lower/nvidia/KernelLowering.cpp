@@ -52,6 +52,8 @@ FailureOr<Operation *> KernelLowering::run() {
   function->setAttr("nvvm.reqntid", builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
   for (auto roles : kernel.getOps<SpecializeOp>()) // which share out what each thread begins with
     function->setAttr("nvvm.maxnreg", builder.getI32IntegerAttr(static_cast<int32_t>(roles.registersAtLaunch())));
+  if (kernel->hasAttr("persistent"))
+    function->setAttr("sectile.persistent", builder.getUnitAttr());
   function->setAttr("sectile.threads", builder.getI64IntegerAttr(threads));
   function->setAttr("sectile.shared_bytes", builder.getI64IntegerAttr(kernel.getSharedBytes().value_or(0)));
 
@@ -116,13 +118,16 @@ void KernelLowering::unpackArguments() {
 }
 
 /// Launches are one-dimensional: blocks are numbered x fastest, then y, then z.
+Value KernelLowering::programIndex(Value program, int64_t axis) {
+  for (int64_t i = 0; i < axis; ++i)
+    program = code.make<arith::DivUIOp>(program, word(words + i, code.i32Type()));
+  return axis < 2 ? code.make<arith::RemUIOp>(program, word(words + axis, code.i32Type())) : program;
+}
+
+Value KernelLowering::worker() { return code.intrinsic("llvm.nvvm.read.ptx.sreg.ctaid.x", code.i32Type(), {}); }
+
 Value KernelLowering::program(int64_t axis) {
-  return once("program " + std::to_string(axis), [&] {
-    Value index = code.intrinsic("llvm.nvvm.read.ptx.sreg.ctaid.x", code.i32Type(), {});
-    for (int64_t i = 0; i < axis; ++i)
-      index = code.make<arith::DivUIOp>(index, word(words + i, code.i32Type()));
-    return axis < 2 ? code.make<arith::RemUIOp>(index, word(words + axis, code.i32Type())) : index;
-  });
+  return once("program " + std::to_string(axis), [&] { return programIndex(worker(), axis); });
 }
 
 Value KernelLowering::sharedAddress(int64_t offset) {
@@ -162,6 +167,25 @@ LogicalResult KernelLowering::lower(Operation *op) {
       .Case([&](arith::ConstantOp constant) { return lowerConstant(constant); })
       .Case([&](ProgramOp op) {
         registers[op] = {program(op.getAxis())};
+        return success();
+      })
+      .Case([&](ProgramIndexOp op) {
+        registers[op] = {programIndex(registers.lookup(op.getProgram()).front(), op.getAxis())};
+        return success();
+      })
+      .Case([&](WorkerOp op) {
+        registers[op] = {worker()};
+        return success();
+      })
+      .Case([&](WorkersOp op) {
+        registers[op] = {code.intrinsic("llvm.nvvm.read.ptx.sreg.nctaid.x", code.i32Type(), {})};
+        return success();
+      })
+      .Case([&](ProgramsOp op) {
+        Value all = word(words, code.i32Type());
+        for (int64_t axis : {1, 2})
+          all = code.mul(all, word(words + axis, code.i32Type()));
+        registers[op] = {all};
         return success();
       })
       .Case([&](DimOp op) {

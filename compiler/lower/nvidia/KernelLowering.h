@@ -78,6 +78,8 @@ private:
   void unpackArguments();
   mlir::Value word(int64_t index, mlir::Type type);
   mlir::Value program(int64_t axis);
+  mlir::Value programIndex(mlir::Value program, int64_t axis);
+  mlir::Value worker();
   mlir::Value sharedAddress(int64_t offset);
   mlir::Value warpOf(mlir::Value thread);
   llvm::LogicalResult lower(mlir::Block &block);
@@ -86,6 +88,7 @@ private:
   // --- loops and conditions (Control.cpp) ---
   llvm::LogicalResult lower(mlir::scf::ForOp loop);
   llvm::LogicalResult lower(mlir::scf::IfOp branch);
+  llvm::LogicalResult lowerApart(mlir::Block &block);
   llvm::SmallVector<mlir::Type> heldTypes(mlir::TypeRange types);
   void append(Values &list, mlir::ValueRange values);
   void spread(mlir::ValueRange list, mlir::ValueRange values);

@@ -62,6 +62,7 @@ struct KernelFunction {
   std::string name;
   Usage usage; ///< threads and shared memory
   std::vector<TensorMap> tensorMaps;
+  bool isPersistent = false; ///< launched with as many blocks as run at a time
 };
 
 llvm::Expected<KernelFunction> kernelFunction(mlir::ModuleOp module) {
@@ -73,6 +74,7 @@ llvm::Expected<KernelFunction> kernelFunction(mlir::ModuleOp module) {
     return userError(
         llvm::formatv("the llvm stage has {0} functions with nvvm.kernel, a kernel is exactly one", kernels.size()));
   KernelFunction kernel{mlir::SymbolTable::getSymbolName(kernels.front()).str(), {}, {}};
+  kernel.isPersistent = kernels.front()->hasAttr("sectile.persistent");
   for (auto [name, member] :
        {std::pair("sectile.threads", &Usage::threads), {"sectile.shared_bytes", &Usage::sharedBytes}}) {
     auto attribute = kernels.front()->getAttrOfType<mlir::IntegerAttr>(name);
@@ -92,6 +94,8 @@ CompiledKernel compiledKernel(KernelFunction kernel, const Usage &usage, const T
   Resources resources{{"threads", usage.threads}, {"shared_bytes", usage.sharedBytes}};
   if (!kernel.tensorMaps.empty())
     resources.emplace_back("tensor_maps", kernel.tensorMaps.size());
+  if (kernel.isPersistent)
+    resources.emplace_back("persistent", 1);
   if (usage.registers) // assembled
     for (auto [name, value] : {std::pair("registers", usage.registers),
                                {"spill_bytes", usage.stackBytes},

@@ -111,7 +111,7 @@ static llvm::Expected<Schedule> completeRoles(const Schedule &schedule, const Ta
                                    "read what a producer copies (wgmma); legal: none, or nvptx:sm_90a",
                                    target.name()));
   for (const ScheduleField &field : scheduleFields())
-    if (llvm::is_contained({"overlap", "softmax", "registers"}, field.name) && field.of(schedule) != 0 && !hasProducer)
+    if (llvm::is_contained({"overlap", "softmax", "persistent", "registers"}, field.name) && field.of(schedule) != 0 && !hasProducer)
       return userError(llvm::formatv("schedule field '{0}' is {1}, which needs specialize=producer", field.name,
                                      field.text(field.of(schedule))));
   if (!hasProducer)
@@ -124,6 +124,7 @@ static llvm::Expected<Schedule> completeRoles(const Schedule &schedule, const Ta
                                    schedule.registers, fewestRegisters, mostRegisters));
   complete.overlap = schedule.overlap == Overlap::chosen ? Overlap::softmax : schedule.overlap;
   complete.softmax = schedule.softmax == Softmax::chosen ? Softmax::stale : schedule.softmax;
+  complete.persistent = schedule.persistent == Persistent::chosen ? Persistent::off : schedule.persistent;
   if (schedule.registers == 0)
     complete.registers = mostComputeRegisters(schedule.warps);
   if (const int32_t most = mostComputeRegisters(schedule.warps); complete.registers > most)

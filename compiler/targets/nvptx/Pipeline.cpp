@@ -37,6 +37,8 @@ static void buildRoles(mlir::OpPassManager &passes, const Schedule &schedule) {
     passes.addPass(mlir::createCanonicalizerPass());
     passes.addPass(createPlaceWaits());
   }
+  if (schedule.persistent == Persistent::fixed)
+    passes.addPass(createMakePersistent()); // last: the indices of rings change
 }
 
 void buildTileToBlock(mlir::OpPassManager &passes, const PipelineOptions &options) {

@@ -6,6 +6,7 @@
 // RUN: sectile-opt %s --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings --sectile-specialize-warps="registers=232" --canonicalize | FileCheck %s --check-prefix=ROLES
 // RUN: sectile-opt %s --sectile-peel-first --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings --sectile-specialize-warps --canonicalize --sectile-pipeline-products --canonicalize | FileCheck %s --check-prefix=FLIGHT
 // RUN: sectile-opt %s --sectile-peel-first --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings --sectile-specialize-warps --canonicalize --sectile-pipeline-products --canonicalize --sectile-place-waits --sectile-check-layouts --sectile-check-rings | FileCheck %s --check-prefix=WAITS
+// RUN: sectile-opt %s --sectile-peel-first --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings --sectile-specialize-warps --canonicalize --sectile-pipeline-products --canonicalize --sectile-place-waits --sectile-make-persistent --canonicalize --sectile-check-layouts | FileCheck %s --check-prefix=STAY
 
 // Without wgmma both products are of fragments in registers.
 // GENERAL-COUNT-2: block.dot mma
@@ -76,6 +77,29 @@
 // WAITS-NEXT: tile.cast
 // WAITS-NEXT: block.convert
 // WAITS-NEXT: scf.yield
+
+// Blocks that stay go on in each ring where the program before left it: after one iteration of that of Q, and as many as
+// the loop had, if it came to that, of the others. The program's number stands for the block's.
+// STAY: persistent
+// STAY: %[[FIRST:[0-9]+]] = block.worker
+// STAY: %[[ALL:[0-9]+]] = block.programs
+// STAY: %[[STEP:[0-9]+]] = block.workers
+// STAY: scf.for %[[T:[a-z0-9]+]] = %[[FIRST]] to %[[ALL]] step %[[STEP]] iter_args(%[[BQ:[a-z0-9]+]] = %{{.*}}, %[[BK:[a-z0-9]+]] = %{{.*}}, %[[BV:[a-z0-9]+]] =
+// STAY-NOT: tile.program
+// STAY: block.program_index %[[T]] axis 0
+// STAY: block.wait_full %{{[0-9]+}}[%[[BQ]]]
+// STAY: %[[IF:[0-9]+]]:3 = scf.if
+// STAY: block.wait_full %{{[0-9]+}}[%[[BK]]]
+// STAY: scf.for %[[J:[a-z0-9]+]] =
+// STAY: %[[K:[0-9]+]] = arith.addi %[[BK]], %[[J]]
+// STAY: block.wait_full %{{[0-9]+}}[%[[K]]]
+// STAY: %[[NEXTQ:[0-9]+]] = arith.addi %[[BQ]], %c1_i32
+// STAY: %[[NEXTK:[0-9]+]] = arith.addi %[[BK]], %[[IF]]#1
+// STAY: %[[NEXTV:[0-9]+]] = arith.addi %[[BV]], %[[IF]]#2
+// STAY: scf.yield %[[NEXTQ]], %[[NEXTK]], %[[NEXTV]]
+// STAY: }, {
+// STAY: scf.for %[[T2:[a-z0-9]+]] = {{.*}} iter_args(%[[PQ:[a-z0-9]+]] = %{{.*}}, %[[PK:[a-z0-9]+]] =
+// STAY: block.acquire %{{[0-9]+}}[%[[PK]]]
 tile.kernel @products(%q: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16, tile.bulk},
                       %k: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16, tile.bulk},
                       %v: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16, tile.bulk},
