@@ -31,8 +31,8 @@ struct ArgumentFacts {
   /// The address, all strides but the last (of sizes > 1) and the size of the last dimension are multiples of 16 bytes:
   /// where the last stride is 1, the array consists of whole chunks.
   bool aligned16 = false;
-  /// The hardware's bulk copies (TMA) can map the array: both of the above, rank 2 to 5, every size at least 1 and below
-  /// 2^32, strides of sizes > 1 positive and below 2^40 bytes.
+  /// The hardware's bulk copies (TMA) can map the array: both of the above, rank 2 to 5, every size at least 1 and
+  /// below 2^32, strides of sizes > 1 positive and below 2^40 bytes.
   bool bulk = false;
   bool operator==(const ArgumentFacts &) const = default;
 };

@@ -192,7 +192,8 @@ void launch(const Kernel &kernel, const Kernel::Code &code, StreamHandle stream,
   const auto what = [&] { return "kernel '" + kernel.name() + "' on " + device.text(); };
   llvm::SmallVector<int64_t, 192> storage;
   void *parameter = code.maps ? withMaps(*code.maps, words, storage, what) : words.data(); // the one struct
-  const LaunchConfig config{kernel.blocks(code, programs), 1, 1, kernel.threads(), 1, 1, kernel.sharedBytes(), stream, nullptr, 0};
+  const LaunchConfig config{
+      kernel.blocks(code, programs), 1, 1, kernel.threads(), 1, 1, kernel.sharedBytes(), stream, nullptr, 0};
   driver.check(driver.launchKernel(&config, code.function, &parameter, nullptr), driver.launchKernel, [&] {
     return what() + ", " + std::to_string(programs) + " blocks of " + std::to_string(kernel.threads()) +
            " threads and " + std::to_string(kernel.sharedBytes()) + " bytes of shared memory";

@@ -111,7 +111,8 @@ static llvm::Expected<Schedule> completeRoles(const Schedule &schedule, const Ta
                                    "read what a producer copies (wgmma); legal: none, or nvptx:sm_90a",
                                    target.name()));
   for (const ScheduleField &field : scheduleFields())
-    if (llvm::is_contained({"overlap", "softmax", "persistent", "registers"}, field.name) && field.of(schedule) != 0 && !hasProducer)
+    if (llvm::is_contained({"overlap", "softmax", "persistent", "registers"}, field.name) && field.of(schedule) != 0 &&
+        !hasProducer)
       return userError(llvm::formatv("schedule field '{0}' is {1}, which needs specialize=producer", field.name,
                                      field.text(field.of(schedule))));
   if (!hasProducer)

@@ -33,8 +33,8 @@ llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Target &target)
 /// are libnvJitLink.so in the loader's folders, in /usr/local/cuda, where else the loader finds it, then ptxas on PATH
 /// and in /usr/local/cuda. Of "none": none. One that is too old to know `ptxVersion` is passed over.
 llvm::Expected<Target::Nvidia::Assembler> findAssembler(llvm::StringRef toolkit, int ptxVersion);
-/// What assembles whole programs beside `assembler`: itself, or in place of nvJitLink the ptxas of the toolkit, of PATH or
-/// of /usr/local/cuda, or else the driver.
+/// What assembles whole programs beside `assembler`: itself, or in place of nvJitLink the ptxas of the toolkit, of PATH
+/// or of /usr/local/cuda, or else the driver.
 Target::Nvidia::Assembler wholeProgramAssembler(const Target::Nvidia::Assembler &assembler, llvm::StringRef toolkit);
 /// What assembles this PTX for the target: Target::Nvidia::assembler or wholeProgram.
 const Target::Nvidia::Assembler &assemblerFor(llvm::StringRef ptx, const Target &target);
