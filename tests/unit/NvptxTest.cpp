@@ -192,12 +192,12 @@ TEST_CASE("GPUs have warps and stages, hosts have threads and vectors") {
                     Contains("'threads' is 2, and target 'nvptx:sm_80' has no such field") &&
                         Contains("blockM, blockN, warps, stages, specialize, overlap, softmax, persistent, registers"));
   CHECK_THROWS_WITH(complete({.vectorWidth = 4}, "nvptx:sm_80"), Contains("'vectorWidth' is 4"));
-  const Schedule roles = complete({.warps = 8, .specialize = Specialize::producer}, "nvptx:sm_90a");
+  const Schedule roles = complete({.blockM = 128, .warps = 8, .specialize = Specialize::producer}, "nvptx:sm_90a");
   CHECK(roles.overlap == Overlap::softmax);
   CHECK(roles.softmax == Softmax::stale);
   CHECK(roles.registers == 240);
   CHECK(complete(roles, "nvptx:sm_90a") == roles);
-  CHECK(complete({.warps = 16, .specialize = Specialize::producer}, "nvptx:sm_90a").registers == 112);
+  CHECK(complete({.blockM = 256, .warps = 16, .specialize = Specialize::producer}, "nvptx:sm_90a").registers == 112);
   CHECK(chosen.specialize == Specialize::chosen);
   CHECK_THROWS_WITH(complete({.specialize = Specialize::producer}, "nvptx:sm_80"),
                     Contains("'specialize' is producer") && Contains("nvptx:sm_90a"));
@@ -205,8 +205,11 @@ TEST_CASE("GPUs have warps and stages, hosts have threads and vectors") {
                     Contains("'softmax' is stale, which needs specialize=producer"));
   CHECK_THROWS_WITH(complete({.warps = 2, .specialize = Specialize::producer}, "nvptx:sm_90a"),
                     Contains("'warps' is 2; legal with a producer"));
-  CHECK_THROWS_WITH(complete({.warps = 16, .specialize = Specialize::producer, .registers = 160}, "nvptx:sm_90a"),
-                    Contains("'registers' is 160") && Contains("up to 112"));
+  CHECK_THROWS_WITH(
+      complete({.blockM = 256, .warps = 16, .specialize = Specialize::producer, .registers = 160}, "nvptx:sm_90a"),
+      Contains("'registers' is 160") && Contains("up to 112"));
+  CHECK_THROWS_WITH(complete({.blockM = 64, .warps = 8, .specialize = Specialize::producer}, "nvptx:sm_90a"),
+                    Contains("'blockM' and 'warps' are 64 and 8") && Contains("16 rows for each warp"));
   CHECK_THROWS_WITH(complete({.specialize = Specialize::producer, .registers = 100}, "nvptx:sm_90a"),
                     Contains("'registers' is 100"));
   for (const char *name : {"cpu:haswell", "interpret"}) {

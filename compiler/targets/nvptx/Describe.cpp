@@ -120,6 +120,11 @@ static llvm::Expected<Schedule> completeRoles(const Schedule &schedule, const Ta
   if (schedule.warps % groupWarps != 0 || schedule.warps > mostGroups * groupWarps)
     return userError(llvm::formatv("schedule field 'warps' is {0}; legal with a producer: groups of four, 4, 8 or 16",
                                    schedule.warps));
+  if (constexpr int32_t rowsPerWarp = 16; schedule.blockM != rowsPerWarp * schedule.warps)
+    return userError(
+        llvm::formatv("schedule fields 'blockM' and 'warps' are {0} and {1}; legal with a producer: {2} rows "
+                      "for each warp",
+                      schedule.blockM, schedule.warps, rowsPerWarp));
   if (schedule.registers % 8 != 0 || (schedule.registers != 0 && schedule.registers < fewestRegisters))
     return userError(llvm::formatv("schedule field 'registers' is {0}; legal: {1} to {2} in steps of 8",
                                    schedule.registers, fewestRegisters, mostRegisters));
