@@ -36,8 +36,7 @@ std::string Target::key() const {
   if (kind == Kind::interpret)
     return name();
   if (kind == Kind::nvptx) // limits and instructions follow from the name
-    return name() + ':' + nvptx::assemblerName(nvidia.assembler) +
-           (nvidia.hasWgmma ? '+' + nvptx::assemblerName(nvidia.wholeProgram) : "");
+    return name() + ':' + nvptx::assemblerNames(nvidia);
   // The derived fields follow from the features, except the sizes of the caches.
   return llvm::formatv("{0}:{1}:l1={2}:l2={3}", name(), features, l1Bytes, l2Bytes);
 }

@@ -44,6 +44,9 @@ int newestPtx(llvm::StringRef toolkitVersion);
 /// "nvJitLink 13 build 157d67e654e0", "nvJitLink 12.9", "ptxas 13.0.88" or "driver": goes into cache keys.
 std::string assemblerName(const Target::Nvidia::Assembler &assembler);
 
+/// Of both of a target's assemblers, where they differ: "nvJitLink 13 build 157d67e654e0+ptxas of 37741528 bytes".
+std::string assemblerNames(const Target::Nvidia &gpu);
+
 /// Assemble.cpp. Turns PTX into a cubin by the target's assembler. An internal error has the assembler's words; it is
 /// one as well when the assembler notes that it serialized what should overlap, or ignored a register budget (C75xx).
 llvm::Expected<std::string> assemble(llvm::StringRef ptx, const Target &target);

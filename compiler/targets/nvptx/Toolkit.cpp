@@ -164,4 +164,9 @@ std::string assemblerName(const Assembler &assembler) {
   llvm_unreachable("every kind has a name");
 }
 
+std::string assemblerNames(const Target::Nvidia &gpu) {
+  const std::string one = assemblerName(gpu.assembler), other = assemblerName(gpu.wholeProgram);
+  return gpu.hasWgmma && other != one ? one + '+' + other : one;
+}
+
 } // namespace sectile::nvptx
