@@ -58,8 +58,13 @@ LogicalResult KernelLowering::lower(scf::ForOp loop) {
   return success();
 }
 
-/// A branch that warps take alone, seldom. Places are found anew, from a number of the thread that nobody knows
-/// outside: else they would be found before the loop, and take registers in it.
+/// A branch that computes again what is known outside, for it is taken seldom.
+static bool isSeldom(Block &block) {
+  return llvm::any_of(block, [](Operation &op) { return op.hasAttr("tile.again"); });
+}
+
+/// Places are found anew in such a branch, from a number of the thread that nobody knows outside: else they would be
+/// found before the loop, and take registers in it.
 LogicalResult KernelLowering::lowerApart(Block &block) {
   llvm::SaveAndRestore savedThread(thread, code.assembly("", "=r,0", {code.i32Type()}, {thread}).front());
   llvm::SaveAndRestore savedLane(lane, code.bitAnd(thread, warpSize - 1));
@@ -71,7 +76,7 @@ LogicalResult KernelLowering::lowerApart(Block &block) {
 
 LogicalResult KernelLowering::lower(scf::IfOp branch) {
   OpBuilder &builder = code.builder;
-  const bool hasElse = !branch.getElseRegion().empty(), isSeldom = branch.getCondition().getDefiningOp<AnyOp>();
+  const bool hasElse = !branch.getElseRegion().empty();
   auto result = scf::IfOp::create(builder, code.loc, heldTypes(branch->getResultTypes()),
                                   registers.lookup(branch.getCondition()).front(), hasElse);
   OpBuilder::InsertionGuard guard(builder);
@@ -79,7 +84,7 @@ LogicalResult KernelLowering::lower(scf::IfOp branch) {
     if (!to.empty())
       to.back().erase(); // the terminator of a branch that yields nothing
     builder.setInsertionPointToEnd(&to);
-    if (failed(isSeldom && &from == branch.thenBlock() ? lowerApart(from) : lower(from)))
+    if (failed(isSeldom(from) ? lowerApart(from) : lower(from)))
       return failure();
     Values yields;
     append(yields, from.getTerminator()->getOperands());

@@ -1,7 +1,8 @@
 // RUN: sectile-opt %s --sectile-guard-masks --canonicalize --cse | FileCheck %s
 
 // Rows are row0 .. row0 + 31, columns column0 .. column0 + 31: all of row >= column when row0 >= column0 + 31. What the
-// pass cannot bound (a mask from memory) stays a select around the branch.
+// pass cannot bound (a mask from memory) stays a select around the branch. The branch computes its mask, from copies
+// that are not those of elsewhere: rows and columns do not stay in registers for it.
 // CHECK-LABEL: @mask
 // CHECK-SAME: %[[X:.*]]: !tile.view<2xf32>{{.*}}, %[[M:.*]]: !tile.view<2xi1>{{.*}}, %[[ROW:.*]]: i32{{.*}}, %[[COLUMN:.*]]: i32
 // CHECK: %[[LAST:.*]] = arith.addi %[[COLUMN]], %c31
@@ -9,7 +10,9 @@
 // CHECK: %[[MASKED:.*]] = scf.if %[[ALL]]
 // CHECK-NEXT: scf.yield %[[TILE:.*]] :
 // CHECK-NEXT: } else {
-// CHECK-NEXT: %[[SELECT:.*]] = arith.select %{{.*}}, %[[TILE]],
+// CHECK: %[[I:.*]] = tile.iota {tile.again} : tensor<32xi32>
+// CHECK: %[[MASK:.*]] = arith.cmpi sge, %{{.*}}, %{{.*}} {tile.again} : tensor<32x32xi32>
+// CHECK-NEXT: %[[SELECT:.*]] = arith.select %[[MASK]], %[[TILE]],
 // CHECK-NEXT: scf.yield %[[SELECT]]
 // CHECK: arith.select %{{.*}}, %[[MASKED]],
 tile.kernel @mask(%x: !tile.view<2xf32> {tile.access = "inout", tile.name = "x"},
