@@ -184,7 +184,8 @@ def Block_SpecializeOp : Block_Op<"specialize", [HasParent<"BlockKernelOp">, NoT
   let arguments = (ins StrArrayAttr:$roles, DenseI32ArrayAttr:$warps, DenseI32ArrayAttr:$registers);
   let regions = (region VariadicRegion<SizedRegion<1>>:$bodies);
   let extraClassDeclaration = [{
-    /// Of each thread, in steps of 8: as many in all as the roles use together, who give them back and take them.
+    /// Of each thread, in steps of 8: as many in all as the roles use together, who give them back and take them; but
+    /// no fewer than ptxas wants for a product in flight, whatever a role has by then.
     int64_t registersAtLaunch();
   }];
   let assemblyFormat = "`roles` $roles `warps` $warps `registers` $registers $bodies attr-dict";

@@ -148,7 +148,13 @@ int64_t SpecializeOp::registersAtLaunch() {
     warps += number;
     registers += int64_t{number} * budget;
   }
-  return static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(registers, warps), step));
+  int64_t atLaunch = llvm::divideCeil(registers, warps);
+  walk([&](DotAsyncOp product) {
+    constexpr int64_t groupRows = 64, groupThreads = 128, others = 30;
+    const int64_t columns = cast<RankedTensorType>(product.getAccumulator().getType()).getShape().back();
+    atLaunch = std::max(atLaunch, columns * groupRows / groupThreads + others);
+  });
+  return static_cast<int64_t>(llvm::alignTo(atLaunch, step));
 }
 
 LogicalResult SpecializeOp::verify() {

@@ -14,6 +14,7 @@ using namespace sectile;
 static constexpr ScheduleField table[] = {
     {"blockM", offsetof(Schedule, blockM), 4096, ""},
     {"blockN", offsetof(Schedule, blockN), 4096, ""},
+    {"order", offsetof(Schedule, order), 3, "heads, longest, paired"},
     {"warps", offsetof(Schedule, warps), 32, ""},
     {"stages", offsetof(Schedule, stages), 8, ""},
     {"specialize", offsetof(Schedule, specialize), 2, "none, producer"},

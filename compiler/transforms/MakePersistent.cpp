@@ -5,7 +5,8 @@
 //                                                 yield %before + what this program took
 //                                               } }
 //
-// Rings that a role goes through together are counted together.
+// Rings that a role goes through together are counted together. With a chunk of several, a worker takes so many
+// programs at a time, each at its place in a loop of its own.
 #include "compiler/ir/Block.h"
 #include "compiler/transforms/Passes.h"
 
@@ -35,8 +36,8 @@ Value ringOf(Operation *op) {
 
 class Persistence {
 public:
-  explicit Persistence(Block &role)
-      : role(role), builder(role.getParentOp()->getContext()), loc(role.getParentOp()->getLoc()) {}
+  Persistence(Block &role, int32_t chunk)
+      : role(role), chunk(chunk), builder(role.getParentOp()->getContext()), loc(role.getParentOp()->getLoc()) {}
   void run();
 
 private:
@@ -45,8 +46,11 @@ private:
   /// How many of the steps a block takes, at its end; null when none.
   Value count(Block &block, const Steps &steps);
   Value count(Operation &op, const Steps &steps);
+  /// The loop over this worker's programs, by their numbers; it carries so many numbers, which begin at 0.
+  scf::ForOp makeLoop(size_t carried);
 
   Block &role;
+  int32_t chunk;
   OpBuilder builder;
   Location loc;
 };
@@ -112,6 +116,35 @@ Value Persistence::count(Block &block, const Steps &steps) {
   return sum;
 }
 
+scf::ForOp Persistence::makeLoop(size_t carried) {
+  const SmallVector<Value> zeros(carried, constant(0));
+  const Value worker = WorkerOp::create(builder, loc), programs = ProgramsOp::create(builder, loc);
+  const Value workers = WorkersOp::create(builder, loc);
+  auto make = [&](Value first, Value last, Value step, ValueRange initial) {
+    auto loop = scf::ForOp::create(builder, loc, first, last, step, initial);
+    builder.setInsertionPointToStart(loop.getBody());
+    return loop;
+  };
+  auto yield = [&](ValueRange values) {
+    if (carried != 0) // else there is one
+      scf::YieldOp::create(builder, loc, values);
+  };
+  if (chunk == 1) {
+    auto loop = make(worker, programs, workers, zeros);
+    yield(loop.getRegionIterArgs());
+    return loop;
+  }
+  const Value size = constant(chunk), one = constant(1);
+  auto chunks = make(worker, this->make<arith::CeilDivSIOp>(programs, size), workers, zeros);
+  const Value first = this->make<arith::MulIOp>(chunks.getInductionVar(), size);
+  const Value last = this->make<arith::MinSIOp>(this->make<arith::AddIOp>(first, size), programs);
+  auto loop = make(first, last, one, chunks.getRegionIterArgs());
+  yield(loop.getRegionIterArgs());
+  builder.setInsertionPointAfter(loop);
+  yield(loop.getResults());
+  return loop;
+}
+
 void Persistence::run() {
   // 1. The rings, in groups whose steps are taken side by side.
   llvm::MapVector<Value, Steps> stepsOf;
@@ -130,19 +163,12 @@ void Persistence::run() {
   }
 
   // 2. The loop, with what was done before of each group.
+  SmallVector<Operation *> body(llvm::make_pointer_range(role));
   builder.setInsertionPointToStart(&role);
-  auto first = WorkerOp::create(builder, loc);
-  auto last = ProgramsOp::create(builder, loc);
-  auto step = WorkersOp::create(builder, loc);
-  SmallVector<Value> zeros(groups.size(), constant(0));
-  auto loop = scf::ForOp::create(builder, loc, first, last, step, zeros);
-  if (!groups.empty()) {
-    builder.setInsertionPointToEnd(loop.getBody());
-    scf::YieldOp::create(builder, loc, loop.getRegionIterArgs());
-  }
+  auto loop = makeLoop(groups.size());
   Operation *end = loop.getBody()->getTerminator();
-  for (Operation &op : llvm::make_early_inc_range(llvm::make_range(std::next(loop->getIterator()), role.end())))
-    op.moveBefore(end);
+  for (Operation *op : body)
+    op->moveBefore(end);
 
   // 3. Programs, and the iterations of rings.
   SmallVector<Operation *> operations;
@@ -167,12 +193,14 @@ void Persistence::run() {
 }
 
 struct MakePersistent : sectile::impl::MakePersistentBase<MakePersistent> {
+  using MakePersistentBase::MakePersistentBase;
+
   void runOnOperation() override {
-    getOperation()->walk([](BlockKernelOp kernel) {
+    getOperation()->walk([this](BlockKernelOp kernel) {
       for (auto roles : kernel.getOps<SpecializeOp>()) {
         for (Region &body : roles.getBodies())
-          Persistence(body.front()).run();
-        kernel->setAttr("persistent", UnitAttr::get(kernel.getContext()));
+          Persistence(body.front(), chunk).run();
+        kernel->setAttr("persistent", IntegerAttr::get(IntegerType::get(kernel.getContext(), 64), chunk == 1 ? 1 : 2));
       }
     });
   }

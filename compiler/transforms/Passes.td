@@ -96,6 +96,7 @@ def MakePersistent : Pass<"sectile-make-persistent"> {
     What each role does becomes the body of a loop over programs. Rings go on where the program before has left them, so
     that a producer copies for the next program while the consumer ends this one. A kernel without roles stays as it is.
   }];
+  let options = [Option<"chunk", "chunk", "int32_t", "1", "programs that a block takes at a time">];
   let dependentDialects = ["::sectile::ir::BlockDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
 }
 
@@ -199,7 +200,8 @@ def StageRings : Pass<"sectile-stage-rings"> {
     come one after another share a ring: those of a loop and of the iteration that was peeled. Products by mma.sync read
     fragments of the same stages. One role does all: sectile-specialize-warps makes the copies run ahead.
   }];
-  let options = [Option<"stages", "stages", "int32_t", "2", "of a ring that a loop goes through; others have one">];
+  let options = [Option<"stages", "stages", "int32_t", "2", "of a ring that a loop goes through; others have one">,
+                 Option<"sharedForTwo", "shared-for-two", "int64_t", "0", "bytes; others have two where all fit">];
   let dependentDialects = ["::sectile::ir::BlockDialect", "::mlir::arith::ArithDialect"];
 }
 

@@ -7,7 +7,8 @@
 //                                                 %S = block.dot_wait %t pending 0
 //                                                 block.release %ring[%j]
 //
-// The iterations of a ring count its loads: those before a loop, then the loop's trips.
+// The iterations of a ring count its loads: those before a loop, then the loop's trips. What is loaded outside of loops
+// has one stage, or two where there is room and the next program's load can begin before this one ends.
 #include "compiler/ir/Block.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/WgmmaProducts.h"
@@ -32,24 +33,32 @@ namespace {
 /// Loads that follow one another in one ring.
 struct Ring {
   SmallVector<LoadOp> loads;
+  int64_t stages = 0;
   AllocOp alloc;
+
+  bool isLooped() const {
+    return llvm::any_of(loads, [](LoadOp load) { return load->getParentOfType<scf::ForOp>() != nullptr; });
+  }
+  RankedTensorType tile() { return loads.front().getType(); }
 };
 
 class RingStaging {
 public:
-  RingStaging(BlockKernelOp kernel, int64_t stages) : kernel(kernel), stages(stages), builder(kernel.getContext()) {}
+  RingStaging(BlockKernelOp kernel, int64_t stages, int64_t sharedForTwo)
+      : kernel(kernel), stages(stages), sharedForTwo(sharedForTwo), builder(kernel.getContext()) {}
   void run();
 
 private:
   void collect(BlockDotOp dot);
   Ring &ringFor(LoadOp load);
+  void countStages();
   void makeAlloc(Ring &ring);
   Value indexOf(LoadOp load, const Ring &ring);
   void stage(LoadOp load, Ring &ring);
   void multiply(BlockDotOp dot);
 
   BlockKernelOp kernel;
-  int64_t stages;
+  int64_t stages, sharedForTwo;
   OpBuilder builder;
   SmallVector<BlockDotOp> products;                        ///< by wgmma
   llvm::MapVector<LoadOp, SmallVector<OpOperand *>> loads; ///< with the operands of products that they are
@@ -94,17 +103,29 @@ Ring &RingStaging::ringFor(LoadOp load) {
       ring.loads.push_back(load);
       return ring;
     }
-  return rings.emplace_back(Ring{{load}, {}});
+  return rings.emplace_back(Ring{.loads = {load}, .alloc = {}});
+}
+
+void RingStaging::countStages() {
+  auto count = [&](int64_t outside) {
+    int64_t bytes = 0;
+    for (Ring &ring : rings) {
+      ring.stages = ring.isLooped() ? stages : outside;
+      bytes += ring.stages * ring.tile().getNumElements() * ring.tile().getElementTypeBitWidth() / 8;
+    }
+    return bytes;
+  };
+  if (count(2) > sharedForTwo)
+    count(1);
 }
 
 void RingStaging::makeAlloc(Ring &ring) {
   LoadOp load = ring.loads.front();
-  RankedTensorType tile = load.getType();
-  const bool isLooped = llvm::any_of(ring.loads, [](LoadOp load) { return load->getParentOfType<scf::ForOp>(); });
+  RankedTensorType tile = ring.tile();
   const int64_t rowBytes = panelColumns(tile) * tile.getElementTypeBitWidth() / 8;
   builder.setInsertionPointToStart(&kernel.getBody().front());
   ring.alloc = AllocOp::create(builder, load.getLoc(),
-                               SharedType::get({isLooped ? stages : 1, tile.getShape()[0], tile.getShape()[1]},
+                               SharedType::get({ring.stages, tile.getShape()[0], tile.getShape()[1]},
                                                tile.getElementType(), Swizzle::forRows(rowBytes)),
                                IntegerAttr(), IntegerAttr());
 }
@@ -172,6 +193,7 @@ void RingStaging::run() {
     if (loads.contains(load))
       ringFor(load);
   });
+  countStages();
   for (Ring &ring : rings) {
     makeAlloc(ring);
     for (LoadOp load : ring.loads)
@@ -197,7 +219,7 @@ struct StageRings : sectile::impl::StageRingsBase<StageRings> {
   using StageRingsBase::StageRingsBase;
 
   void runOnOperation() override {
-    getOperation()->walk([&](BlockKernelOp kernel) { RingStaging(kernel, stages).run(); });
+    getOperation()->walk([&](BlockKernelOp kernel) { RingStaging(kernel, stages, sharedForTwo).run(); });
   }
 };
 

@@ -21,11 +21,19 @@ enum class Softmax : int32_t { chosen, exact, stale };
 /// after another, so that the next one's loads begin before this one ends.
 enum class Persistent : int32_t { chosen, off, fixed };
 
+/// In which order attention's programs start. `heads`: block after block of one head and then of the next, which read
+/// the same keys. Below a diagonal blocks differ in length, and while a long one that started last runs, the rest of a
+/// GPU is idle: `longest` is the same but for the last heads, the longest blocks of all of which come first. `paired`:
+/// of each head the longest block, the shortest, the second longest and so on; blocks that stay (Persistent) take two
+/// at a time, which take as long as any other two.
+enum class Order : int32_t { chosen, heads, longest, paired };
+
 /// A field left at 0 is chosen by the target; a target refuses fields that it does not have, by name. A kernel reads
 /// the tile sizes through `Trace::schedule()`.
 struct Schedule {
   int32_t blockM = 0; ///< rows of a program's tile (query rows in attention)
   int32_t blockN = 0; ///< columns of one step (keys in attention)
+  Order order = Order::chosen;
   int32_t warps = 0;  ///< GPU: warps that compute a program together: 1, 2, 4 … 32; a producer's come on top
   int32_t stages = 0; ///< GPU: buffers of a loop's loads; 1: a step's load begins when the one before has been used
   Specialize specialize = Specialize::chosen; ///< sm_90a

@@ -26,7 +26,9 @@ struct ForwardConfig {
   bool left, right; ///< bounds of the band (Mask.h)
   bool keyTail;     ///< the last block of keys reaches past seqlenK
   bool positiveScale;
-  std::array<bool, 7> unused; ///< for a size without padding
+  bool longestFirst;          ///< of the last heads; the grid has one dimension
+  bool paired;                ///< the longest block, the shortest, the second longest …
+  std::array<bool, 5> unused; ///< for a size without padding
 
   static constexpr int64_t headDimStep = 16;
 
@@ -36,7 +38,8 @@ struct ForwardConfig {
 };
 static_assert(std::has_unique_object_representations_v<ForwardConfig>, "padding would make keys differ at random");
 
-/// out = softmax(mask(modify(scale q k^T))) v, one program per (block of query rows, head, batch).
+/// out = softmax(mask(modify(scale q k^T))) v, one program per (block of query rows, head, batch), in the grid that
+/// ForwardCall says.
 void forward(Trace &t, const ForwardConfig &c);
 
 inline constexpr Kernel<ForwardConfig> forwardKernel{"attention_forward", forward};
@@ -53,7 +56,7 @@ struct ForwardCall {
 
 private:
   void bind(Argument argument) { storage[count++] = argument; }
-  std::array<Argument, 22 + AttentionOptions::maxScalars> storage; // as many as forward() declares at most
+  std::array<Argument, 23 + AttentionOptions::maxScalars> storage; // as many as forward() declares at most
   size_t count = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 namespace sectile::attention {
@@ -25,6 +26,16 @@ ArrayView stretched(ArrayView array, std::array<int64_t, 2> sizes, std::array<in
 
 int64_t roundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
+/// How many heads have their longest blocks first: two to four turns of the multiprocessors' worth of programs even
+/// out, as far as their keys and values stay in the L2 cache (40 MB of sm_80, 50 of sm_90) beside queries and results.
+int32_t lastHeads(const ForwardProblem &problem, int64_t blocks) {
+  constexpr int64_t programs = 512, cacheBytes = 16 << 20;
+  const int64_t bytes = problem.seqlenK * (problem.headDim + problem.headDimV) * typeBytes(problem.type);
+  const int64_t cached = cacheBytes / std::max<int64_t>(bytes, 1) * (problem.headsQ / problem.headsKv);
+  const int64_t wanted = std::min((programs + blocks - 1) / blocks, std::max<int64_t>(cached, 1));
+  return static_cast<int32_t>(std::min(wanted, problem.headsQ * problem.batch));
+}
+
 } // namespace
 
 DropoutArguments::DropoutArguments(Trace &t)
@@ -45,7 +56,8 @@ ForwardArguments::ForwardArguments(Trace &t, const ForwardConfig &c)
       scale(t.scalar("scale")), softcap(only(c.softcap, [&] { return t.scalar("softcap"); })),
       left(only(c.left, [&] { return t.scalar("left", Type::i32); })),
       right(only(c.right, [&] { return t.scalar("right", Type::i32); })),
-      dropout(only(c.dropout, [&] { return DropoutArguments(t); })) {
+      dropout(only(c.dropout, [&] { return DropoutArguments(t); })),
+      lastHeads(only(c.longestFirst, [&] { return t.scalar("last_heads", Type::i32); })) {
   for (int64_t i = 0; i < c.scalars; ++i)
     scalars.push_back(t.scalar("scalar" + std::to_string(i)));
 }
@@ -77,7 +89,11 @@ ForwardCall::ForwardCall(const ForwardProblem &problem, const ForwardArrays &arr
   config.right = band.hasRight;
   config.keyTail = problem.seqlenK % schedule.blockN != 0;
   config.positiveScale = scale > 0;
-  grid = {(problem.seqlenQ + schedule.blockM - 1) / schedule.blockM, problem.headsQ, problem.batch};
+  const int64_t blocks = (problem.seqlenQ + schedule.blockM - 1) / schedule.blockM;
+  const int64_t heads = problem.headsQ * problem.batch;
+  config.longestFirst = schedule.order == Order::longest && blocks * heads <= std::numeric_limits<int32_t>::max();
+  config.paired = schedule.order == Order::paired;
+  grid = config.longestFirst ? Grid{blocks * heads, 1, 1} : Grid{blocks, problem.headsQ, problem.batch};
 
   const auto headsFirst = [](const ArrayView &array) { return array.permuted({0, 2, 1, 3}); };
   bind(headsFirst(arrays.q));
@@ -114,6 +130,8 @@ ForwardCall::ForwardCall(const ForwardProblem &problem, const ForwardArrays &arr
     bind(static_cast<int32_t>(dropoutThreshold(options.dropout) ^ 0x80000000u));
     bind(1 / (1 - options.dropout));
   }
+  if (config.longestFirst)
+    bind(lastHeads(problem, blocks));
   for (const float number : options.scalars)
     bind(number);
 }

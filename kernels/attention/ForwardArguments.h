@@ -27,7 +27,8 @@ struct ForwardArguments {
   tile::Tile scale;
   std::optional<tile::Tile> softcap, left, right;
   std::optional<DropoutArguments> dropout;
-  std::vector<tile::Tile> scalars; ///< of the user's functions
+  std::optional<tile::Tile> lastHeads; ///< how many at the end have their longest blocks first
+  std::vector<tile::Tile> scalars;     ///< of the user's functions
 
   ForwardArguments(Trace &t, const ForwardConfig &c);
 };

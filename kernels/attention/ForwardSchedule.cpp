@@ -90,18 +90,22 @@ struct RolesChoice {
   Persistent persistent;
 };
 
-// As measured (docs/benchmarks/gpu_attention.md). Two or three small blocks share a multiprocessor, so that one loads
-// while others compute; below a diagonal they compute less that the mask then hides. Blocks that stay do the first as
-// well, where all programs take as long.
+// As measured (docs/benchmarks/gpu_roles.md). Two or three small blocks share a multiprocessor, so that one loads while
+// others compute: short sequences need that. Blocks that stay do the same, where programs are as long as one another,
+// or are taken in pairs that are, and each multiprocessor runs many.
 constexpr RolesChoice rolesChoices[] = {
     // headDim, seqlenK, band, programs, blockM, blockN, warps, stages, registers, persistent
-    {64, any, false, 132, 256, 64, 16, 4, 112, Persistent::fixed},  //
-    {64, 6143, true, 0, 64, 64, 4, 3, 136, Persistent::off},        //
-    {64, any, true, 132, 256, 64, 16, 4, 112, Persistent::off},     //
-    {64, any, true, 0, 64, 64, 4, 3, 136, Persistent::off},         //
-    {128, any, false, 132, 128, 128, 8, 2, 240, Persistent::fixed}, //
-    {128, 1535, true, 0, 64, 64, 4, 3, 232, Persistent::off},       //
-    {128, any, true, 0, 64, 96, 4, 2, 232, Persistent::off},        //
+    {64, any, false, 132, 256, 64, 16, 4, 112, Persistent::fixed},        //
+    {64, 1535, true, 6 * 3 * 132, 64, 64, 4, 3, 136, Persistent::fixed},  //
+    {64, 3071, true, 0, 64, 64, 4, 3, 136, Persistent::off},              //
+    {64, any, true, 132, 256, 64, 16, 4, 112, Persistent::off},           //
+    {64, any, true, 0, 64, 64, 4, 3, 136, Persistent::off},               //
+    {128, any, false, 132, 128, 128, 8, 2, 240, Persistent::fixed},       //
+    {128, 1535, true, 6 * 2 * 132, 64, 64, 4, 3, 232, Persistent::fixed}, //
+    {128, 1535, true, 0, 64, 64, 4, 3, 232, Persistent::off},             //
+    {128, 3071, true, 6 * 132, 128, 128, 8, 2, 240, Persistent::fixed},   //
+    {128, any, true, 132, 128, 128, 8, 2, 240, Persistent::off},          //
+    {128, any, true, 0, 64, 96, 4, 2, 232, Persistent::off},              //
     {256, any, true, 0, 128, 64, 8, 2, 240, Persistent::off},
 };
 
@@ -165,8 +169,15 @@ Schedule completeGpuSchedule(const Schedule &asked, const ForwardProblem &proble
 
 } // namespace
 
-Schedule completeForwardSchedule(const Schedule &asked, const ForwardProblem &problem, const Band &band,
-                                 std::string_view target, int threads) {
+/// Below a diagonal (docs/benchmarks/gpu_roles.md): whoever stays takes blocks in pairs.
+static Order chosenOrder(const Schedule &schedule, const Band &band, std::string_view target) {
+  if (!target.starts_with("nvptx:") || !band.hasRight || band.hasLeft)
+    return Order::heads;
+  return schedule.persistent == Persistent::fixed ? Order::paired : Order::longest;
+}
+
+static Schedule completeTiles(const Schedule &asked, const ForwardProblem &problem, const Band &band,
+                              std::string_view target, int threads) {
   if (std::optional<Schedule> roles = completeRolesSchedule(asked, problem, band, target))
     return *roles;
   if (target.starts_with("nvptx:"))
@@ -184,6 +195,14 @@ Schedule completeForwardSchedule(const Schedule &asked, const ForwardProblem &pr
     schedule.blockM = choice.blockM;
   if (schedule.blockN == 0)
     schedule.blockN = choice.blockN;
+  return schedule;
+}
+
+Schedule completeForwardSchedule(const Schedule &asked, const ForwardProblem &problem, const Band &band,
+                                 std::string_view target, int threads) {
+  Schedule schedule = completeTiles(asked, problem, band, target, threads);
+  if (schedule.order == Order::chosen)
+    schedule.order = chosenOrder(schedule, band, target);
   return schedule;
 }
 

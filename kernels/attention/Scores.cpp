@@ -29,18 +29,37 @@ static Tile productScale(const ForwardArguments &a, const Tile &batch, const Til
   return scale;
 }
 
-/// The first row of this program's block. Below a diagonal the last rows see the most keys: their programs come first,
-/// so that those that run last are short.
-static Tile firstRow(Trace &t, const ForwardArguments &a, int64_t blockM) {
-  const Tile block = t.program(0);
+ScoreRows::Place ScoreRows::placeIn(Trace &t, const ForwardConfig &c, const ForwardArguments &a) {
+  if (c.paired) {
+    const Tile place = t.program(0), half = floorDiv(place, 2);
+    const Tile isOdd = place - half * 2 == 1;
+    return {select(isOdd, ceilDiv(a.q.dim(2), t.schedule().blockM) - 1 - half, half), t.program(1), t.program(2)};
+  }
+  if (!c.longestFirst)
+    return {t.program(0), t.program(1), t.program(2)};
+  // Heads of all sequences in a row; those of the last ones lie beside one another, block after block.
+  const Tile blocks = ceilDiv(a.q.dim(2), t.schedule().blockM), heads = a.q.dim(1);
+  const Tile firstOfLast = a.q.dim(0) * heads - *a.lastHeads, start = firstOfLast * blocks;
+  const Tile program = t.program(0), isLast = program >= start;
+  const Tile place = program - select(isLast, start, 0), width = select(isLast, *a.lastHeads, blocks);
+  const Tile line = floorDiv(place, width), rest = place - line * width;
+  const Tile inAll = select(isLast, firstOfLast + rest, line), batch = floorDiv(inAll, heads);
+  return {select(isLast, line, rest), inAll - batch * heads, batch};
+}
+
+/// Below a diagonal the last rows see the most keys: their programs come first, so that those that run last are short.
+static Tile firstRow(const ForwardArguments &a, const Tile &block, int64_t blockM) {
   return (a.right ? ceilDiv(a.q.dim(2), blockM) - 1 - block : block) * blockM;
 }
 
 ScoreRows::ScoreRows(Trace &t, const ForwardConfig &c, const ForwardArguments &a)
-    : blockM(t.schedule().blockM), blockN(t.schedule().blockN), batch(t.program(2)), head(t.program(1)),
+    : ScoreRows(t, c, a, placeIn(t, c, a)) {}
+
+ScoreRows::ScoreRows(Trace &t, const ForwardConfig &c, const ForwardArguments &a, const Place &place)
+    : blockM(t.schedule().blockM), blockN(t.schedule().blockN), batch(place.batch), head(place.head),
       kvHead(floorDiv(head, floorDiv(a.q.dim(1), a.k.dim(1)))), // grouped-query attention
-      row0(firstRow(t, a, blockM)), rows(column(t.iota(blockM)) + row0), t(t), c(c), a(a), queries(a.q.dim(2)),
-      keys(a.k.dim(2)), length(a.keyLengths ? min(a.keyLengths->load({batch}, {}), keys) : keys),
+      row0(firstRow(a, place.block, blockM)), rows(column(t.iota(blockM)) + row0), t(t), c(c), a(a),
+      queries(a.q.dim(2)), keys(a.k.dim(2)), length(a.keyLengths ? min(a.keyLengths->load({batch}, {}), keys) : keys),
       unit(c.scoreModifier ? 1.0f : log2e), scale(productScale(a, batch, kvHead)),
       factor(a.softcap ? scale / *a.softcap : scale * unit),
       scaledLast(c.positiveScale && c.type != Type::f32 && !a.queryScale && !a.keyScale && !a.softcap && !a.bias &&

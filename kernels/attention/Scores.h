@@ -40,6 +40,13 @@ public:
   const tile::Tile batch, head, kvHead, row0, rows; ///< rows is [blockM, 1]
 
 private:
+  /// Where a program is in the grid.
+  struct Place {
+    tile::Tile block, head, batch;
+  };
+  static Place placeIn(Trace &t, const ForwardConfig &c, const ForwardArguments &a);
+  ScoreRows(Trace &t, const ForwardConfig &c, const ForwardArguments &a, const Place &place);
+
   tile::Tile modified(const tile::Tile &products, const Block &block) const;
   std::optional<tile::Tile> visible(const Block &block) const;
   ScorePosition position(const Block &block) const;

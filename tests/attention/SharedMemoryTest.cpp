@@ -49,7 +49,7 @@ TEST_CASE("A25: a schedule that does not fit is refused with the numbers") {
     INFO(typeName(type));
     CHECK_THROWS_AS(compiled("nvptx:sm_89", type, {}, large), UserError);
     CHECK_THROWS_WITH(compiled("nvptx:sm_89", type, {}, large),
-                      Contains("attention_forward") && Contains("blockM=128,blockN=128,warps=8,stages=2") &&
+                      Contains("attention_forward") && Contains("blockM=128,blockN=128,order=heads,warps=8,stages=2") &&
                           Contains(" bytes of shared memory") && Contains("sm_89 allows 101376"));
   }
   CHECK(sharedBytes(*compiled("nvptx:sm_90a", Type::bf16, {}, large)) > 101376); // which has 227 KB

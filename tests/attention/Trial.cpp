@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <sstream>
 
 namespace sectile::test {
@@ -93,6 +94,12 @@ void Trial::check() {
   CHECK(verdict.lseError <= reference::Verdict::lseBound);
   CHECK(out.guardsIntact());
   CHECK(lse.guardsIntact());
+}
+
+void Trial::checkMaps() const {
+  const auto executable = prepareAttentionForward(session(), q, k, v, out, lse.view(), options, schedule);
+  const Resources &resources = executable->resources();
+  CHECK(std::ranges::any_of(resources, [](const auto &r) { return r.first == "tensor_maps" && r.second == 3; }));
 }
 
 double Trial::outAt(int64_t batch, int64_t query, int64_t head, int64_t column) const {

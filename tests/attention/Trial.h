@@ -46,6 +46,8 @@ struct Trial {
   reference::Verdict judge() const;
   /// run(), then checks the results against the reference, and the guard bytes.
   void check();
+  /// That tiles come by TMA: a kernel for arrays that are not aligned, say, takes the general path.
+  void checkMaps() const;
 
   double outAt(int64_t batch, int64_t query, int64_t head, int64_t column) const;
   double lseAt(int64_t batch, int64_t head, int64_t query) const;

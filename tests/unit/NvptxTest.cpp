@@ -188,9 +188,10 @@ TEST_CASE("GPUs have warps and stages, hosts have threads and vectors") {
   CHECK_THROWS_WITH(complete({.stages = 3}, "nvptx:sm_75"), Contains("'stages' is 3") && Contains("cp.async"));
   CHECK_THROWS_WITH(complete({.warps = 3}, "nvptx:sm_80"), Contains("'warps' is 3") && Contains("power of two"));
   CHECK_THROWS_WITH(complete({.warps = 64}, "nvptx:sm_80"), Contains("'warps' is 64; legal: 1 to 32"));
-  CHECK_THROWS_WITH(complete({.threads = 2}, "nvptx:sm_80"),
-                    Contains("'threads' is 2, and target 'nvptx:sm_80' has no such field") &&
-                        Contains("blockM, blockN, warps, stages, specialize, overlap, softmax, persistent, registers"));
+  CHECK_THROWS_WITH(
+      complete({.threads = 2}, "nvptx:sm_80"),
+      Contains("'threads' is 2, and target 'nvptx:sm_80' has no such field") &&
+          Contains("blockM, blockN, order, warps, stages, specialize, overlap, softmax, persistent, registers"));
   CHECK_THROWS_WITH(complete({.vectorWidth = 4}, "nvptx:sm_80"), Contains("'vectorWidth' is 4"));
   const Schedule roles = complete({.blockM = 128, .warps = 8, .specialize = Specialize::producer}, "nvptx:sm_90a");
   CHECK(roles.overlap == Overlap::softmax);
@@ -215,7 +216,7 @@ TEST_CASE("GPUs have warps and stages, hosts have threads and vectors") {
   for (const char *name : {"cpu:haswell", "interpret"}) {
     CHECK_THROWS_WITH(complete({.warps = 4}, name),
                       Contains("'warps' is 4, and target '" + std::string(name) + "' has no such field") &&
-                          Contains("blockM, blockN, threads, vectorWidth"));
+                          Contains("blockM, blockN, order, threads, vectorWidth"));
     CHECK_THROWS_WITH(complete({.stages = 2}, name), Contains("'stages' is 2"));
   }
 }

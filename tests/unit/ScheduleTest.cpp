@@ -22,7 +22,7 @@ TEST_CASE("a schedule is read back as it was written") {
 TEST_CASE("malformed schedules are refused by field") {
   CHECK_THROWS_WITH(parseSchedule("blockX=3"),
                     "schedule 'blockX=3': there is no field 'blockX'; fields are blockM, "
-                    "blockN, warps, stages, specialize, overlap, softmax, persistent, registers, "
+                    "blockN, order, warps, stages, specialize, overlap, softmax, persistent, registers, "
                     "threads, vectorWidth, each as name=value, separated by commas");
   CHECK_THROWS_WITH(parseSchedule("blockM=-1"), "schedule 'blockM=-1': field 'blockM' needs a whole number from 0 "
                                                 "(chosen by the target) to 4096, got '-1'");

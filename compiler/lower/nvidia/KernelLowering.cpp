@@ -52,8 +52,8 @@ FailureOr<Operation *> KernelLowering::run() {
   function->setAttr("nvvm.reqntid", builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
   for (auto roles : kernel.getOps<SpecializeOp>()) // which share out what each thread begins with
     function->setAttr("nvvm.maxnreg", builder.getI32IntegerAttr(static_cast<int32_t>(roles.registersAtLaunch())));
-  if (kernel->hasAttr("persistent"))
-    function->setAttr("sectile.persistent", builder.getUnitAttr());
+  if (Attribute loops = kernel->getAttr("persistent"))
+    function->setAttr("sectile.persistent", loops);
   function->setAttr("sectile.threads", builder.getI64IntegerAttr(threads));
   function->setAttr("sectile.shared_bytes", builder.getI64IntegerAttr(kernel.getSharedBytes().value_or(0)));
 

@@ -6,12 +6,14 @@
 
 #include "mlir/Target/LLVMIR/Export.h"
 
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -70,15 +72,31 @@ void annotate(llvm::Function &function) {
   }
 }
 
-/// LLVM's O3. What unrolls and vectorizes is left out: kernels come unrolled as far as their registers allow.
-void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+/// How many loops are around a program, in a kernel whose blocks stay.
+unsigned programLoops(mlir::ModuleOp module) {
+  unsigned loops = 0;
+  module.walk([&](mlir::Operation *function) {
+    if (auto number = function->getAttrOfType<mlir::IntegerAttr>("sectile.persistent"))
+      loops = static_cast<unsigned>(number.getInt());
+  });
+  return loops;
+}
+
+/// LLVM's O3. What unrolls and vectorizes is left out: kernels come unrolled as far as their registers allow. Nothing
+/// moves out of the loops over programs: it would be in a register, or spilled, throughout the loops of a program.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned programLoops) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = tuning.LoopInterleaving = tuning.LoopVectorization = tuning.SLPVectorization = false;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager calls;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning); // with the target's own passes
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback([&](llvm::StringRef pass, llvm::Any unit) {
+    const auto *loop = llvm::any_cast<const llvm::Loop *>(&unit);
+    return pass != "LICMPass" || !loop || (*loop)->getLoopDepth() > programLoops;
+  });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks); // with the target's own passes
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(calls);
   builder.registerFunctionAnalyses(functions);
@@ -106,7 +124,7 @@ llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Target &target)
   for (llvm::Function &function : *ir)
     if (!function.isDeclaration())
       annotate(function);
-  optimize(*ir, *machine);
+  optimize(*ir, *machine, programLoops(module));
 
   // 3. To PTX.
   llvm::SmallString<0> ptx;

@@ -14,6 +14,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
+#include <algorithm>
+
 namespace sectile::nvptx {
 
 /// Whether warps have roles: a kernel whose tiles TMA cannot bring has none nevertheless.
@@ -27,9 +29,19 @@ static NvidiaLoweringOptions lowering(const Target::Nvidia &gpu) {
   return {.sm = gpu.sm, .archSpecific = gpu.archSpecific, .ptxVersion = gpu.ptxVersion};
 }
 
+/// How much shared memory a block that stays can have without keeping away another one, for which there are registers.
+static int64_t sharedForTwo(const Schedule &schedule, const Target::Nvidia &gpu) {
+  if (schedule.persistent != Persistent::fixed)
+    return 0;
+  constexpr int64_t threads = 32, producerWarps = 4, producerRegisters = 24, barriers = 1024;
+  const int64_t registers = threads * (schedule.warps * schedule.registers + producerWarps * producerRegisters);
+  const int64_t blocks = std::max<int64_t>(1, gpu.registersPerSm / registers);
+  return std::min(gpu.sharedPerBlock, gpu.sharedPerSm / blocks - gpu.sharedReserved) - barriers;
+}
+
 /// Of a kernel that multiplies by wgmma; others pass through.
-static void buildRoles(mlir::OpPassManager &passes, const Schedule &schedule) {
-  passes.addPass(createStageRings({.stages = schedule.stages}));
+static void buildRoles(mlir::OpPassManager &passes, const Schedule &schedule, const Target::Nvidia &gpu) {
+  passes.addPass(createStageRings({.stages = schedule.stages, .sharedForTwo = sharedForTwo(schedule, gpu)}));
   passes.addPass(createSpecializeWarps({.registers = schedule.registers}));
   passes.addPass(mlir::createCanonicalizerPass()); // before products move: what nobody carries any more is gone
   if (schedule.overlap == Overlap::softmax) {
@@ -38,7 +50,7 @@ static void buildRoles(mlir::OpPassManager &passes, const Schedule &schedule) {
     passes.addPass(createPlaceWaits());
   }
   if (schedule.persistent == Persistent::fixed)
-    passes.addPass(createMakePersistent()); // last: the indices of rings change
+    passes.addPass(createMakePersistent({.chunk = schedule.order == Order::paired ? 2 : 1})); // last: indices change
 }
 
 void buildTileToBlock(mlir::OpPassManager &passes, const PipelineOptions &options) {
@@ -59,7 +71,7 @@ void buildTileToBlock(mlir::OpPassManager &passes, const PipelineOptions &option
   passes.addPass(mlir::createCSEPass());                     // operations that were made anew in the same layout
   passes.addPass(mlir::createLoopInvariantCodeMotionPass()); // before operands are staged: once, if outside of the loop
   if (hasRoles(options))
-    buildRoles(passes, options.schedule);
+    buildRoles(passes, options.schedule, gpu);
   passes.addPass(createStageOperands({.asyncCopies = gpu.hasCpAsync}));
   passes.addPass(createPipelineLoads({.stages = options.schedule.stages})); // before memory is planned: it makes rings
   if (options.schedule.stages > 1)

@@ -3,10 +3,13 @@
 // RUN: sectile-opt %s --sectile-assign-layouts="warps=4 sm=90" | FileCheck %s --check-prefix=GENERAL
 // RUN: sectile-opt %s --sectile-assign-layouts="warps=4 sm=90 wgmma=true" | FileCheck %s --check-prefix=WGMMA
 // RUN: sectile-opt %s --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings="stages=3" --canonicalize | FileCheck %s --check-prefix=RINGS
+// RUN: sectile-opt %s --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings="shared-for-two=49152" --canonicalize | FileCheck %s --check-prefix=ROOM
+// RUN: sectile-opt %s --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings="shared-for-two=49151" --canonicalize | FileCheck %s --check-prefix=TIGHT
 // RUN: sectile-opt %s --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings --sectile-specialize-warps="registers=232" --canonicalize | FileCheck %s --check-prefix=ROLES
 // RUN: sectile-opt %s --sectile-peel-first --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings --sectile-specialize-warps --canonicalize --sectile-pipeline-products --canonicalize | FileCheck %s --check-prefix=FLIGHT
 // RUN: sectile-opt %s --sectile-peel-first --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings --sectile-specialize-warps --canonicalize --sectile-pipeline-products --canonicalize --sectile-place-waits --sectile-check-layouts --sectile-check-rings | FileCheck %s --check-prefix=WAITS
 // RUN: sectile-opt %s --sectile-peel-first --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings --sectile-specialize-warps --canonicalize --sectile-pipeline-products --canonicalize --sectile-place-waits --sectile-make-persistent --canonicalize --sectile-check-layouts | FileCheck %s --check-prefix=STAY
+// RUN: sectile-opt %s --sectile-peel-first --sectile-assign-layouts="warps=4 sm=90 wgmma=true" --sectile-stage-rings --sectile-specialize-warps --canonicalize --sectile-pipeline-products --canonicalize --sectile-place-waits --sectile-make-persistent="chunk=2" --canonicalize --sectile-check-layouts | FileCheck %s --check-prefix=PAIRS
 
 // Without wgmma both products are of fragments in registers.
 // GENERAL-COUNT-2: block.dot mma
@@ -15,6 +18,11 @@
 // WGMMA: block.dot wgmma
 // WGMMA: %[[P:[a-z0-9_]+]] = block.convert
 // WGMMA: block.dot wgmma %[[P]]
+
+// Where blocks stay, what is loaded before the loop has two stages, if all rings fit in so many bytes then.
+// ROOM-COUNT-3: block.alloc : <2x64x64xbf16
+// TIGHT-COUNT-2: block.alloc : <2x64x64xbf16
+// TIGHT: block.alloc : <1x64x64xbf16
 
 // What a loop goes through has as many stages as the schedule says, what it does not, one. Both copies are counted by
 // the loop, and each stage is given back after the product that reads it.
@@ -100,6 +108,18 @@
 // STAY: }, {
 // STAY: scf.for %[[T2:[a-z0-9]+]] = {{.*}} iter_args(%[[PQ:[a-z0-9]+]] = %{{.*}}, %[[PK:[a-z0-9]+]] =
 // STAY: block.acquire %{{[0-9]+}}[%[[PK]]]
+
+// Pairs of them lie beside one another; of an odd number the last is alone. The counts go through both loops.
+// PAIRS: %[[ALL:[0-9]+]] = block.programs
+// PAIRS: %[[CHUNKS:[0-9]+]] = arith.ceildivsi %[[ALL]], %c2_i32
+// PAIRS: scf.for %[[C:[a-z0-9]+]] = %{{[0-9]+}} to %[[CHUNKS]] step %{{[0-9]+}} iter_args(%[[OQ:[a-z0-9]+]] = %c0_i32,
+// PAIRS-NEXT: %[[FIRST:[0-9]+]] = arith.muli %[[C]], %c2_i32
+// PAIRS-NEXT: %[[NEXT:[0-9]+]] = arith.addi %[[FIRST]], %c2_i32
+// PAIRS-NEXT: %[[LAST:[0-9]+]] = arith.minsi %[[NEXT]], %[[ALL]]
+// PAIRS-NEXT: %[[INNER:[0-9]+]]:3 = scf.for %[[T:[a-z0-9]+]] = %[[FIRST]] to %[[LAST]] step %c1_i32 iter_args(%[[BQ:[a-z0-9]+]] = %[[OQ]],
+// PAIRS-NEXT: block.program_index %[[T]] axis 0
+// PAIRS: block.wait_full %{{[0-9]+}}[%[[BQ]]]
+// PAIRS: scf.yield %[[INNER]]#0, %[[INNER]]#1, %[[INNER]]#2
 tile.kernel @products(%q: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16, tile.bulk},
                       %k: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16, tile.bulk},
                       %v: !tile.view<2xbf16> {tile.access = "input", tile.unit_stride, tile.aligned16, tile.bulk},
