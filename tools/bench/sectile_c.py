@@ -1,7 +1,7 @@
 """The C interface of libsectile.so (include/sectile/sectile.h) through ctypes, as far as the benchmarks use it."""
 import ctypes
 
-TYPES = {"f32": 0, "f16": 1, "bf16": 2, "f8e4m3": 3, "f8e5m2": 4}
+TYPES = {"f32": 0, "f16": 1, "bf16": 2, "f8e4m3": 3, "f8e5m2": 4, "i32": 5}
 
 
 class SectileError(Exception):
