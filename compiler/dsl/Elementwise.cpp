@@ -230,3 +230,14 @@ Tile tile::log2(Operand a) { return elementary<mlir::math::Log2Op>("log2", a); }
 Tile tile::log(Operand a) { return elementary<mlir::math::LogOp>("log", a); }
 Tile tile::tanh(Operand a) { return elementary<mlir::math::TanhOp>("tanh", a); }
 Tile tile::sqrt(Operand a) { return elementary<mlir::math::SqrtOp>("sqrt", a); }
+
+Tile tile::reciprocal(Operand a) {
+  Call call("reciprocal", {a});
+  const Value &value = call.tile(0);
+  requireType(call, value.type, f32Only);
+  Input one;
+  one.isReal = true;
+  one.real = 1;
+  return call.result(DivFOp::create(call.builder(), call.loc(), call.number(one, value.type, value.shape, false),
+                                    value.ir, mlir::arith::FastMathFlags::arcp));
+}

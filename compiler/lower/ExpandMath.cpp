@@ -234,7 +234,8 @@ Value Expansion::tanh(Value x) {
   Value small = fma(mul(a, square), polynomial(square, coefficients), a);
   Value bounded = atMost(saturated, a);
   Value power = expInRange(add(bounded, bounded));
-  Value big = sub(f(1.0f), make<arith::DivFOp>(f(2.0f), add(power, f(1.0f))));
+  Value share = make<arith::DivFOp>(f(2.0f), add(power, f(1.0f)), arith::FastMathFlags::arcp); // at most 0.45
+  Value big = sub(f(1.0f), share);
   Value result = select(compare(arith::CmpFPredicate::OLT, a, f(near)), small, big);
   result = make<math::CopySignOp>(result, x);
   return select(compare(arith::CmpFPredicate::UNO, x, x), x, result);

@@ -88,10 +88,11 @@ std::shared_ptr<const Executable> prepareAttentionForward(Session &session, cons
                                                           const Schedule &schedule = {});
 
 /// Whether dropout keeps the weight of (batch, head, query, key): true with probability 1 - p, to 32 bits. The kernel
-/// on every target agrees with this function bit for bit. With Philox4x32-10(counter; key), words of 32 bits, low
-/// first:
-///   s = Philox(offset, offset >> 32, batch, head; seed, seed >> 32)
-///   the weight is kept when  Philox(key, query, s[2], s[3]; s[0], s[1])[0] < (1 - p) 2^32
+/// on every target agrees with this function bit for bit. With Philox4x32 of n rounds, Philox-n(counter; key), words of
+/// 32 bits, low first:
+///   s = Philox-10(offset, offset >> 32, batch, head; seed, seed >> 32)
+///   w = Philox-7(key / 2, query & ~8, s[2], s[3]; s[0], s[1])
+///   the weight is kept when  w[key % 2 + (query & 8) / 4] < (1 - p) 2^32
 bool dropoutKeeps(uint64_t seed, uint64_t offset, float dropout, int64_t batch, int64_t head, int64_t query,
                   int64_t key);
 

@@ -144,6 +144,8 @@ Tile log2(Operand a);
 Tile log(Operand a);
 Tile tanh(Operand a);
 Tile sqrt(Operand a);
+/// 1 / a: on a GPU one instruction where a division takes ten. Of subnormal numbers it may be infinite.
+Tile reciprocal(Operand a);
 
 /// Converts to `type`. Floats round to nearest even; f8 saturates (Type.h); float to i32 truncates toward zero and
 /// saturates, NaN gives 0; i1 becomes 0 or 1; a number becomes i1 by `!= 0`.

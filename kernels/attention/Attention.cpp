@@ -69,7 +69,9 @@ bool dropoutKeeps(uint64_t seed, uint64_t offset, float dropout, int64_t batch, 
   const auto low = [](auto number) { return static_cast<uint32_t>(number); };
   const auto stream = attention::philox<uint32_t>({low(offset), low(offset >> 32), low(batch), low(head)},
                                                   {low(seed), low(seed >> 32)});
-  return attention::dropoutWord<uint32_t>(stream, low(query), low(key)) < attention::dropoutThreshold(dropout);
+  const uint32_t i = low(query), j = low(key);
+  return attention::dropoutWord<uint32_t>(stream, i & ~8u, (i & 8) != 0, j >> 1, (j & 1) != 0) <
+         attention::dropoutThreshold(dropout);
 }
 
 } // namespace sectile

@@ -35,7 +35,9 @@ void forward(Trace &t, const ForwardConfig &c) {
   }
 
   const Tile norm = select(l == 0, 1, l); // rows that see no key give 0 and lse = -inf; NaN stays
-  Var inverse = a.dropout ? a.dropout->keepScale / norm : 1 / norm;
+  Var inverse = reciprocal(norm);
+  if (a.dropout)
+    inverse = inverse * a.dropout->keepScale;
   if (a.valueScale)
     inverse = inverse * a.valueScale->load({s.batch, s.kvHead}, {});
   a.out.store({s.batch, s.head, s.row0, 0}, cast(acc * inverse, c.outType));

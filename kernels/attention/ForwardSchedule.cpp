@@ -141,6 +141,8 @@ std::optional<Schedule> completeRolesSchedule(const Schedule &asked, const Forwa
     schedule.registers = choice->registers;
   if (asked.persistent == Persistent::chosen)
     schedule.persistent = choice->persistent;
+  if (asked.softmax == Softmax::chosen && problem.hasAlibi) // scores rise up to the diagonal: no maximum stays one
+    schedule.softmax = Softmax::exact;
   if (asked.blockN == 0)
     schedule.blockN = choice->blockN;
   if (asked.stages == 0)

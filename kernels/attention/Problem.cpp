@@ -205,6 +205,7 @@ ForwardProblem checkForward(const ForwardArrays &arrays, const AttentionOptions 
     checkSize(sink, 0, p.headsQ, "q");
   }
   p.hasKeyLengths = options.keyLengths.has_value();
+  p.hasAlibi = options.alibiSlopes.has_value();
   if (options.keyLengths) {
     const Named lengths{"keyLengths", *options.keyLengths, {"batch"}};
     checkInput(lengths);

@@ -16,7 +16,7 @@ struct ForwardProblem {
   Type type;    ///< of q, k and v
   Type outType; ///< the same unless that is f8
   int64_t batch, headsQ, headsKv, seqlenQ, seqlenK, headDim, headDimV;
-  bool hasKeyLengths = false;
+  bool hasKeyLengths = false, hasAlibi = false;
 
   bool empty() const { return batch == 0 || headsQ == 0 || seqlenQ == 0; }
 };

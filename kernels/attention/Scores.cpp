@@ -61,7 +61,7 @@ ScoreRows::ScoreRows(Trace &t, const ForwardConfig &c, const ForwardArguments &a
       row0(firstRow(a, place.block, blockM)), rows(column(t.iota(blockM)) + row0), t(t), c(c), a(a),
       queries(a.q.dim(2)), keys(a.k.dim(2)), length(a.keyLengths ? min(a.keyLengths->load({batch}, {}), keys) : keys),
       unit(c.scoreModifier ? 1.0f : log2e), scale(productScale(a, batch, kvHead)),
-      factor(a.softcap ? scale / *a.softcap : scale * unit),
+      factor(a.softcap ? scale / *a.softcap * (2 * log2e) : scale * unit),
       scaledLast(c.positiveScale && c.type != Type::f32 && !a.queryScale && !a.keyScale && !a.softcap && !a.bias &&
                  !a.alibiSlopes && !c.scoreModifier) {
   if (a.dropout) {
@@ -94,12 +94,17 @@ Tile ScoreRows::scaled(const Tile &scores) const { return scaledLast ? scores * 
 
 Tile ScoreRows::modified(const Tile &products, const Block &block) const {
   const Tile scaled = c.type == Type::f32 || scaledLast ? products : products * factor;
-  Var S = a.softcap ? tanh(scaled) * (*a.softcap * unit) : scaled;
+  Var S = scaled;
+  if (a.softcap) { // tanh(x) = 1 - 2 / (e^2x + 1): exact to a last bit of 1, which is what a sum with it needs
+    const Tile cap = *a.softcap * unit;
+    S = cap - (cap + cap) * reciprocal(exp2(scaled) + 1);
+  }
   if (a.bias)
     S = S + cast(a.bias->load({batch, head, row0, block.col0}, shape()), Type::f32) * unit;
   if (a.alibiSlopes) {
-    const Tile distance = abs(rows + (keys - queries) - block.cols);
-    S = S - a.alibiSlopes->load({batch, head}, {1}) * unit * cast(distance, Type::f32);
+    // In floats, which hold positions up to 2^24: that is fewer conversions than of the distances.
+    const Tile distance = abs(cast(rows + (keys - queries), Type::f32) - cast(block.cols, Type::f32));
+    S = S - a.alibiSlopes->load({batch, head}, {1}) * unit * distance;
   }
   if (c.scoreModifier)
     S = userResult("scoreModifier", c.scoreModifier(S, position(block)), Type::f32, shape()) * log2e;
@@ -132,7 +137,10 @@ Tile ScoreRows::values(const Tile &V, const Block &block) const {
 Tile ScoreRows::kept(const Tile &P, const Block &block) const {
   if (!a.dropout || !dropoutStream)
     return P;
-  const Tile word = dropoutWord<Tile>(*dropoutStream, rows, block.cols);
+  // In blocks of whole sixteens the bit is that of the place in the block, where a compiler sees it.
+  const Tile place = blockM % 16 == 0 ? column(t.iota(blockM)) : rows;
+  const Tile near = blockM % 16 == 0 ? (place & ~8) + row0 : rows & ~8;
+  const Tile word = dropoutWord<Tile>(*dropoutStream, near, (place & 8) != 0, block.cols >> 1, (block.cols & 1) != 0);
   return select((word ^ std::numeric_limits<int32_t>::min()) < a.dropout->threshold, P, 0);
 }
 

@@ -58,7 +58,7 @@ private:
   const tile::Tile queries, keys, length; ///< length: keys at or past it are invisible
   const float unit;                       ///< of scores before the user's modifier: it sees natural ones
   const tile::Tile scale;                 ///< of products, those of f8 tensors in it
-  const tile::Tile factor;                ///< from products to scores (over softcap)
+  const tile::Tile factor;                ///< from products to scores; with a softcap, to the exponent of its tanh
   const bool scaledLast;                  ///< by scaled()
   std::optional<std::array<tile::Tile, 4>> dropoutStream;
 };

@@ -221,12 +221,20 @@ TEST_CASE("each operation on f16 and bf16 rounds, not only the last", "[elementw
 
 TEST_CASE("elementary functions are within their bounds", "[elementwise]") {
   const std::vector<Operation> operations{
-      {"exp2(a)", APPLY(exp2(a)), EXACT(std::exp2(a)), {4}}, {"exp(a)", APPLY(exp(a)), EXACT(std::exp(a)), {4}},
-      {"tanh(a)", APPLY(tanh(a)), EXACT(std::tanh(a)), {8}}, {"log2(b)", APPLY(log2(b)), EXACT(std::log2(b)), {4}},
-      {"log(b)", APPLY(log(b)), EXACT(std::log(b)), {4}},    {"sqrt(b)", APPLY(sqrt(b)), EXACT(std::sqrt(b))},
-      {"exp2(c)", APPLY(exp2(c)), EXACT(std::exp2(c)), {4}}, {"exp(c)", APPLY(exp(c)), EXACT(std::exp(c)), {4}},
-      {"tanh(c)", APPLY(tanh(c)), EXACT(std::tanh(c)), {8}}, {"log2(c)", APPLY(log2(c)), EXACT(std::log2(c)), {4}},
-      {"log(c)", APPLY(log(c)), EXACT(std::log(c)), {4}},    {"sqrt(c)", APPLY(sqrt(c)), EXACT(std::sqrt(c))},
+      {"exp2(a)", APPLY(exp2(a)), EXACT(std::exp2(a)), {4}},
+      {"exp(a)", APPLY(exp(a)), EXACT(std::exp(a)), {4}},
+      {"tanh(a)", APPLY(tanh(a)), EXACT(std::tanh(a)), {8}},
+      {"log2(b)", APPLY(log2(b)), EXACT(std::log2(b)), {4}},
+      {"log(b)", APPLY(log(b)), EXACT(std::log(b)), {4}},
+      {"sqrt(b)", APPLY(sqrt(b)), EXACT(std::sqrt(b))},
+      {"reciprocal(a)", APPLY(reciprocal(a)), EXACT(1 / a), {4}},
+      {"reciprocal(b)", APPLY(reciprocal(b)), EXACT(1 / b), {4}},
+      {"exp2(c)", APPLY(exp2(c)), EXACT(std::exp2(c)), {4}},
+      {"exp(c)", APPLY(exp(c)), EXACT(std::exp(c)), {4}},
+      {"tanh(c)", APPLY(tanh(c)), EXACT(std::tanh(c)), {8}},
+      {"log2(c)", APPLY(log2(c)), EXACT(std::log2(c)), {4}},
+      {"log(c)", APPLY(log(c)), EXACT(std::log(c)), {4}},
+      {"sqrt(c)", APPLY(sqrt(c)), EXACT(std::sqrt(c))},
   };
   for (const Shape &shape : tileShapes()) {
     Random random(6);

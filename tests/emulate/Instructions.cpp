@@ -169,6 +169,11 @@ std::optional<ThreadInstruction> emulate::threadInstruction(const std::string &n
       const float result = std::exp2(asFloat(in[0]));
       out[0] = std::bit_cast<uint32_t>(std::fabs(result) < 0x1p-126f ? 0.0f : result);
     };
+  if (name == "llvm.nvvm.rcp.approx.ftz.f")
+    return [](AsyncCopies &, const uint32_t *in, uint32_t *out) {
+      const auto flushed = [](float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; };
+      out[0] = std::bit_cast<uint32_t>(flushed(1 / flushed(asFloat(in[0]))));
+    };
   if (name == "llvm.nvvm.ff.to.e4m3x2.rn")
     return [](AsyncCopies &, const uint32_t *in, uint32_t *out) { out[0] = encodePair<f8e4m3>(in); };
   if (name == "llvm.nvvm.ff.to.e5m2x2.rn")

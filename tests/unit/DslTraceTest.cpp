@@ -135,7 +135,7 @@ TEST_CASE("operators become arith and math operations") {
     record({i + 1, i - 1, i * 1, -i, min(i, 1), max(i, 1), abs(i), floorDiv(i, 2), ceilDiv(i, 2), floorMod(i, 2)});
     record({mulHigh(i, 0xD2511F53u), i << 3, i >> 3, i & 1, b & b, i | 1, i ^ 1, ~i, ~b});
     record({f < 1, f <= 1, f > 1, f >= 1, f == 1, f != 1, i < 1, i <= 1, i > 1, i >= 1, i == 1, b != b});
-    record({select(b, f, 0), exp(f), log2(f), log(f), tanh(f), sqrt(f)});
+    record({select(b, f, 0), exp(f), log2(f), log(f), tanh(f), sqrt(f), reciprocal(f)});
     record({reduceMin(f, 0), reduceSum(h, -1)});
   });
   CHECK_THAT(text, InOrder({"arith.addf",  "arith.subf",       "arith.mulf",        "arith.divf",

@@ -92,6 +92,10 @@ KernelLowering::Values KernelLowering::compute(Operation *op, ValueRange operand
     return {divide(op, operands[0], operands[1])};
   if (isa<arith::ShLIOp, arith::ShRUIOp>(op))
     return {shift(op, operands[0], operands[1])};
+  if (auto quotient = dyn_cast<arith::DivFOp>(op);
+      quotient && bitEnumContainsAll(quotient.getFastmath(), arith::FastMathFlags::arcp)) // 1 ulp
+    return {code.make<arith::MulFOp>(operands[0],
+                                     code.intrinsic("llvm.nvvm.rcp.approx.ftz.f", code.f32Type(), {operands[1]}))};
   if (StringRef name = instructionFor(op); !name.empty())
     return {code.intrinsic(name, operands.front().getType(), operands)};
 

@@ -56,9 +56,9 @@ void annotate(llvm::Function &function) {
     if (llvm::isa<llvm::FPMathOperator>(instruction)) {
       llvm::FastMathFlags flags = instruction.getFastMathFlags();
       flags.setAllowContract();
-      // Approximations of quotients and square roots are off by more than their last bit.
+      // Approximations of quotients and square roots are off by more than their last bit, which few do not mind.
       const auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-      const bool isRounded = instruction.getOpcode() == llvm::Instruction::FDiv ||
+      const bool isRounded = (instruction.getOpcode() == llvm::Instruction::FDiv && !flags.allowReciprocal()) ||
                              (intrinsic && intrinsic->getIntrinsicID() == llvm::Intrinsic::sqrt);
       flags.setApproxFunc(!isRounded);
       instruction.setFastMathFlags(flags);

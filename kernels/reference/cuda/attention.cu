@@ -108,8 +108,8 @@ ORACLE double roundTo(int, double value) { return value; }
 
 //===-- dropout -------------------------------------------------------------------------------------------------===//
 
-ORACLE void philox(Word counter[4], Word key0, Word key1) {
-  for (int round = 0; round < 10; ++round) {
+ORACLE void philox(Word counter[4], Word key0, Word key1, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
     const unsigned long long product0 = 0xD2511F53ull * counter[0], product1 = 0xCD9E8D57ull * counter[2];
     const Word next[4] = {static_cast<Word>(product1 >> 32) ^ counter[1] ^ key0, static_cast<Word>(product1),
                           static_cast<Word>(product0 >> 32) ^ counter[3] ^ key1, static_cast<Word>(product0)};
@@ -124,11 +124,12 @@ ORACLE bool keeps(const OracleCall &c, Int batch, Int head, Int query, Int key) 
   if (c.dropout == 0)
     return true;
   Word stream[4] = {c.offset[0], c.offset[1], static_cast<Word>(batch), static_cast<Word>(head)};
-  philox(stream, c.seed[0], c.seed[1]);
-  Word word[4] = {static_cast<Word>(key), static_cast<Word>(query), stream[2], stream[3]};
-  philox(word, stream[0], stream[1]);
+  philox(stream, c.seed[0], c.seed[1], 10);
+  const bool isFar = query / 8 % 2 == 1; // four weights share a counter: two keys, and two queries 8 apart
+  Word word[4] = {static_cast<Word>(key / 2), static_cast<Word>(isFar ? query - 8 : query), stream[2], stream[3]};
+  philox(word, stream[0], stream[1], 7);
   const double threshold = floor((1 - static_cast<double>(c.dropout)) * 4294967296.0 + 0.5);
-  return word[0] < (threshold > 4294967295.0 ? 4294967295.0 : threshold);
+  return word[key % 2 + (isFar ? 2 : 0)] < (threshold > 4294967295.0 ? 4294967295.0 : threshold);
 }
 
 //===-- scores --------------------------------------------------------------------------------------------------===//
