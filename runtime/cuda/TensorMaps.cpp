@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
 
@@ -63,7 +64,7 @@ static TensorSwizzle swizzleOf(uint32_t bytes) {
 }
 
 static std::string text(llvm::ArrayRef<int64_t> numbers) {
-  return "(" + llvm::join(llvm::map_range(numbers, [](int64_t n) { return std::to_string(n); }), ", ") + ")";
+  return llvm::formatv("({0:$[, ]})", llvm::make_range(numbers.begin(), numbers.end())).str();
 }
 
 TensorMaps::Entry::Entry(const TensorMap &map, const std::vector<Parameter> &parameters)

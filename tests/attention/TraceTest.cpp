@@ -48,6 +48,8 @@ const Switch switches[] = {
     {"keyTail", [](ForwardConfig &c) { c.keyTail = true; }},
     {"scoreModifier", [](ForwardConfig &c) { c.scoreModifier = halve; }},
     {"maskPredicate", [](ForwardConfig &c) { c.maskPredicate = evenKeys; }},
+    {"longestFirst", [](ForwardConfig &c) { c.longestFirst = true; }},
+    {"paired", [](ForwardConfig &c) { c.paired = true; }},
 };
 
 } // namespace
@@ -82,9 +84,32 @@ TEST_CASE("each option makes another valid kernel") {
     option.turnOn(all);
     CHECK(traced(config).text(false) != without);
   }
-  CHECK(traced(all).parameters().size() == 22);
+  CHECK(traced(all).parameters().size() == 23);
   all.scalars = AttentionOptions::maxScalars;
-  CHECK(traced(all).parameters().size() == 22 + AttentionOptions::maxScalars);
+  CHECK(traced(all).parameters().size() == 23 + AttentionOptions::maxScalars);
+}
+
+TEST_CASE("the order of programs is where their numbers go") {
+  ForwardConfig config = plain(Type::bf16);
+  config.right = true;
+  const auto count = [&](std::string_view text) {
+    const std::string kernel = traced(config).text(false);
+    int found = 0;
+    for (size_t at = kernel.find(text); at != std::string::npos; at = kernel.find(text, at + 1))
+      ++found;
+    return found;
+  };
+  const auto has = [&](std::string_view text) { return count(text) > 0; };
+  CHECK((has("tile.program 0") && has("tile.program 1") && has("tile.program 2")));
+  CHECK_FALSE(has("last_heads"));
+  const int choices = count("arith.select");
+  config.paired = true; // from which end of the blocks
+  CHECK((has("tile.program 0") && has("tile.program 1") && has("tile.program 2")));
+  CHECK(count("arith.select") == choices + 1);
+  config.paired = false;
+  config.longestFirst = true;
+  CHECK((has("tile.program 0") && has("last_heads")));
+  CHECK_FALSE((has("tile.program 1") || has("tile.program 2")));
 }
 
 TEST_CASE("a plain kernel compares nothing but the running maximum and the empty row") {

@@ -91,7 +91,7 @@ std::string assembly(const Form &form, int step) {
     list += (i ? ", $" : "$") + std::to_string(i);
     constraints += "=f,";
   }
-  const auto argument = [&](int i) { return "$" + std::to_string(results + i); };
+  const auto argument = [&](int i) { return std::string("$") + std::to_string(results + i); };
   text = "{ .reg .pred p; setp.ne.b32 p, " + std::to_string(step) + ", 0; wgmma.mma_async.sync.aligned.m64n" +
          std::to_string(form.n) + "k" + std::to_string(form.k()) + ".f32." + form.type + "." + form.type + " {" + list +
          "}, ";

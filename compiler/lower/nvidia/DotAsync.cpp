@@ -13,6 +13,7 @@
 #include "compiler/lower/nvidia/KernelLowering.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/Twine.h"
 
 using namespace mlir;
 using namespace sectile::nvidia;
@@ -65,8 +66,8 @@ static LaneCode::Values wgmma(LaneCode &code, Type element, int64_t columns, Arr
   const bool isInRegisters = a.size() > 1;
   std::string text, constraints;
   auto list = [](size_t from, size_t number) {
-    return llvm::join(llvm::map_range(llvm::seq(from, from + number), [](size_t i) { return "$" + std::to_string(i); }),
-                      ", ");
+    return llvm::join(
+        llvm::map_range(llvm::seq(from, from + number), [](size_t i) { return ("$" + llvm::Twine(i)).str(); }), ", ");
   };
   const std::string type = element.isBF16()                 ? "bf16"
                            : element.isF16()                ? "f16"
@@ -75,7 +76,7 @@ static LaneCode::Values wgmma(LaneCode &code, Type element, int64_t columns, Arr
   text = "{ .reg .pred p; setp.ne.b32 p, " + std::string(sum.empty() ? "0" : "1") +
          ", 0; wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k" + std::to_string(256 / bits) +
          ".f32." + type + "." + type + " {" + list(0, count) + "}, ";
-  text += isInRegisters ? "{" + list(count, a.size()) + "}" : list(count, 1);
+  text += isInRegisters ? ("{" + llvm::Twine(list(count, a.size())) + "}").str() : list(count, 1);
   text += ", " + list(count + a.size(), 1) + ", p, 1, 1";
   if (bits == 16)
     text += std::string(isInRegisters ? "" : ", 0") + (turnsB ? ", 1" : ", 0");
