@@ -90,8 +90,9 @@ ForwardCall::ForwardCall(const ForwardProblem &problem, const ForwardArrays &arr
   config.keyTail = problem.seqlenK % schedule.blockN != 0;
   config.positiveScale = scale > 0;
   const int64_t blocks = (problem.seqlenQ + schedule.blockM - 1) / schedule.blockM;
-  const int64_t heads = problem.headsQ * problem.batch;
-  config.longestFirst = schedule.order == Order::longest && blocks * heads <= std::numeric_limits<int32_t>::max();
+  const int64_t heads = std::max<int64_t>(problem.headsQ * problem.batch, 1);
+  constexpr int64_t mostPrograms = std::numeric_limits<int32_t>::max(); // in one dimension
+  config.longestFirst = schedule.order == Order::longest && heads <= mostPrograms && blocks <= mostPrograms / heads;
   config.paired = schedule.order == Order::paired;
   grid = config.longestFirst ? Grid{blocks * heads, 1, 1} : Grid{blocks, problem.headsQ, problem.batch};
 

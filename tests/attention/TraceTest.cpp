@@ -112,6 +112,25 @@ TEST_CASE("the order of programs is where their numbers go") {
   CHECK_FALSE((has("tile.program 1") || has("tile.program 2")));
 }
 
+TEST_CASE("more programs than one dimension of a grid holds start head by head") {
+  const int64_t batch = int64_t{1} << 20;
+  for (const auto &[heads, first] : {std::pair{int64_t{1} << 9, true}, {int64_t{1} << 12, false}}) {
+    ArrayView array;
+    array.type = Type::f16;
+    array.rank = 4;
+    array.sizes = {batch, 20, heads, 64};
+    array.strides = {0, 0, 0, 1};
+    const attention::ForwardProblem problem{Type::f16, Type::f16, batch, heads, heads, 20, 20, 64, 64};
+    AttentionOptions options;
+    options.causal = true;
+    const attention::ForwardCall call(problem, {array, array, array, array, nullptr}, options,
+                                      {.blockM = 16, .blockN = 16, .order = Order::longest});
+    CHECK(call.config.longestFirst == first);
+    CHECK(call.grid.x * call.grid.y * call.grid.z == 2 * heads * batch);
+    CHECK((call.grid.x == 2) == !first);
+  }
+}
+
 TEST_CASE("a plain kernel compares nothing but the running maximum and the empty row") {
   const std::string text = traced(plain(Type::bf16)).text(false);
   CHECK(text.find("cmpi") == std::string::npos);

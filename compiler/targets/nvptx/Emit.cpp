@@ -1,22 +1,16 @@
 // Code generation: MLIR's LLVM and NVVM dialects -> LLVM IR -> PTX.
-#include "compiler/ir/DiagnosticLog.h"
-#include "compiler/support/Diagnostic.h"
-#include "compiler/targets/CollectErrors.h"
+#include "compiler/targets/GenerateCode.h"
 #include "compiler/targets/nvptx/Nvptx.h"
-
-#include "mlir/Target/LLVMIR/Export.h"
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -108,34 +102,13 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned progr
 } // namespace
 
 llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Target &target) {
-  // 1. To LLVM IR.
-  std::string errors;
-  llvm::LLVMContext context;
-  context.setDiagnosticHandler(std::make_unique<CollectErrors>(errors));
-  DiagnosticLog diagnostics(*module.getContext());
-  std::unique_ptr<llvm::Module> ir = mlir::translateModuleToLLVMIR(module, context, "kernel");
-  if (!ir)
-    return internalError("the llvm stage does not translate to LLVM IR:\n" + diagnostics.text());
-
-  // 2. For this architecture.
-  std::unique_ptr<llvm::TargetMachine> machine = targetMachine(target);
-  ir->setTargetTriple(machine->getTargetTriple());
-  ir->setDataLayout(machine->createDataLayout());
-  for (llvm::Function &function : *ir)
-    if (!function.isDeclaration())
-      annotate(function);
-  optimize(*ir, *machine, programLoops(module));
-
-  // 3. To PTX.
-  llvm::SmallString<0> ptx;
-  llvm::raw_svector_ostream os(ptx);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile, /*DisableVerify=*/true))
-    return internalError("LLVM's NVPTX code generator cannot emit PTX");
-  passes.run(*ir);
-  if (!errors.empty())
-    return internalError("code generation for '" + target.name() + "' failed:\n" + errors);
-  return ptx.str().str();
+  const std::unique_ptr<llvm::TargetMachine> machine = targetMachine(target);
+  return generateCode(module, *machine, llvm::CodeGenFileType::AssemblyFile, target.name(), [&](llvm::Module &ir) {
+    for (llvm::Function &function : ir)
+      if (!function.isDeclaration())
+        annotate(function);
+    optimize(ir, *machine, programLoops(module));
+  });
 }
 
 } // namespace sectile::nvptx
