@@ -155,7 +155,8 @@ def Block_BlockReturnOp : Block_Op<"return", [Pure, Terminator, HasParent<"Block
 }
 
 // A kernel with the attribute `persistent` is launched with fewer thread blocks than its grid has programs, each of which
-// runs one program after another: those with the numbers worker, worker + workers, worker + 2 workers, …
+// runs one program after another: those with the numbers worker, worker + workers, worker + 2 workers, … or the same of
+// chunks of programs. The attribute's number is that of the loops around a program.
 
 class Block_LaunchOp<string mnemonic> : Block_Op<mnemonic, [Pure]> {
   let results = (outs I32:$result);

@@ -13,12 +13,13 @@ namespace sectile {
 /// Every backend. To add one: its folder, and its row here.
 static constexpr Backend table[] = {
     {Target::Kind::cpu, "cpu", "'cpu' (this machine's processor) or 'cpu:<processor>' (an LLVM processor name)",
-     "blockM, blockN, order, threads, vectorWidth", cpu::describe, cpu::completeSchedule, cpu::registerDialects, cpu::compile},
+     "blockM, blockN, order, threads, vectorWidth", cpu::describe, cpu::completeSchedule, cpu::registerDialects,
+     cpu::compile},
     {Target::Kind::nvptx, "nvptx", "'nvptx:<architecture>' (such as nvptx:sm_90a)",
      "blockM, blockN, order, warps, stages, specialize, overlap, softmax, persistent, registers", nvptx::describe,
      nvptx::completeSchedule, nvptx::registerDialects, nvptx::compile},
-    {Target::Kind::interpret, "interpret", "'interpret'", "blockM, blockN, order, threads, vectorWidth", interpreter::describe,
-     interpreter::completeSchedule, interpreter::registerDialects, interpreter::compile},
+    {Target::Kind::interpret, "interpret", "'interpret'", "blockM, blockN, order, threads, vectorWidth",
+     interpreter::describe, interpreter::completeSchedule, interpreter::registerDialects, interpreter::compile},
 };
 
 llvm::ArrayRef<Backend> backends() { return table; }

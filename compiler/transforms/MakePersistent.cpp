@@ -120,7 +120,7 @@ scf::ForOp Persistence::makeLoop(size_t carried) {
   const SmallVector<Value> zeros(carried, constant(0));
   const Value worker = WorkerOp::create(builder, loc), programs = ProgramsOp::create(builder, loc);
   const Value workers = WorkersOp::create(builder, loc);
-  auto make = [&](Value first, Value last, Value step, ValueRange initial) {
+  auto loopOver = [&](Value first, Value last, Value step, ValueRange initial) {
     auto loop = scf::ForOp::create(builder, loc, first, last, step, initial);
     builder.setInsertionPointToStart(loop.getBody());
     return loop;
@@ -130,15 +130,15 @@ scf::ForOp Persistence::makeLoop(size_t carried) {
       scf::YieldOp::create(builder, loc, values);
   };
   if (chunk == 1) {
-    auto loop = make(worker, programs, workers, zeros);
+    auto loop = loopOver(worker, programs, workers, zeros);
     yield(loop.getRegionIterArgs());
     return loop;
   }
   const Value size = constant(chunk), one = constant(1);
-  auto chunks = make(worker, this->make<arith::CeilDivSIOp>(programs, size), workers, zeros);
-  const Value first = this->make<arith::MulIOp>(chunks.getInductionVar(), size);
-  const Value last = this->make<arith::MinSIOp>(this->make<arith::AddIOp>(first, size), programs);
-  auto loop = make(first, last, one, chunks.getRegionIterArgs());
+  auto chunks = loopOver(worker, make<arith::CeilDivSIOp>(programs, size), workers, zeros);
+  const Value first = make<arith::MulIOp>(chunks.getInductionVar(), size);
+  const Value last = make<arith::MinSIOp>(make<arith::AddIOp>(first, size), programs);
+  auto loop = loopOver(first, last, one, chunks.getRegionIterArgs());
   yield(loop.getRegionIterArgs());
   builder.setInsertionPointAfter(loop);
   yield(loop.getResults());
