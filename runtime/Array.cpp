@@ -42,22 +42,24 @@ int64_t ArrayView::elements() const {
   return count;
 }
 
-ArrayView ArrayView::permuted(std::initializer_list<int> order) const {
+[[noreturn, gnu::cold, gnu::noinline]] static void refuseOrder(int32_t rank, std::initializer_list<int> order) {
   std::string text;
-  unsigned seen = 0;
-  bool legal = order.size() == static_cast<size_t>(rank);
-  for (int from : order) {
+  for (int from : order)
     text += (text.empty() ? "" : ", ") + std::to_string(from);
-    legal = legal && from >= 0 && from < rank && !(seen >> from & 1);
-    if (legal)
-      seen |= 1u << from;
-  }
-  if (!legal)
-    throw UserError("'permuted' of an array of rank " + std::to_string(rank) + " needs each dimension from 0 to " +
-                    std::to_string(rank - 1) + " once, got {" + text + "}");
+  throw UserError("'permuted' of an array of rank " + std::to_string(rank) + " needs each dimension from 0 to " +
+                  std::to_string(rank - 1) + " once, got {" + text + "}");
+}
+
+ArrayView ArrayView::permuted(std::initializer_list<int> order) const {
+  if (order.size() != static_cast<size_t>(rank))
+    refuseOrder(rank, order);
   ArrayView result = *this;
+  unsigned seen = 0;
   int to = 0;
   for (int from : order) {
+    if (from < 0 || from >= rank || (seen >> from & 1))
+      refuseOrder(rank, order);
+    seen |= 1u << from;
     result.sizes[to] = sizes[from];
     result.strides[to++] = strides[from];
   }

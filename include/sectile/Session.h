@@ -32,7 +32,7 @@ struct Grid {
 };
 
 /// One launch argument: an array, or a number for a Trace::scalar of the same type.
-using Argument = std::variant<ArrayView, float, int32_t>;
+using Argument = std::variant<float, int32_t, ArrayView>; // first what is cheap to make: calls hold arrays of them
 
 /// One named form of a kernel on its way to the machine: "tile", "vector", "llvm", "object", "ptx", "cubin" …
 struct Stage {

@@ -55,7 +55,7 @@ struct ForwardCall {
               const Schedule &schedule);
 
 private:
-  void bind(Argument argument) { storage[count++] = argument; }
+  template <class Value> void bind(const Value &value) { storage[count++].emplace<Value>(value); }
   std::array<Argument, 23 + AttentionOptions::maxScalars> storage; // as many as forward() declares at most
   size_t count = 0;
 };

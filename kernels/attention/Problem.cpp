@@ -45,7 +45,8 @@ void checkShape(const Named &a) {
     if (size < 0 || size > ArrayView::maxSize)
       refuse(a.name, "'s ", a.dimensions[axis], " (dimension ", axis, ") is ", size, ": legal are 0 to ",
              ArrayView::maxSize);
-    if (size > 1 && (stride > reach / (size - 1) || stride < -reach / (size - 1)))
+    int64_t last = 0; // a division would cost more than all else here
+    if (size > 1 && (__builtin_mul_overflow(stride, size - 1, &last) || last > reach || last < -reach))
       refuse(a.name, "'s ", a.dimensions[axis], " (dimension ", axis, ") has stride ", stride, ": its ", size,
              " elements would reach beyond any memory");
   }
@@ -68,9 +69,10 @@ void checkAddress(const Named &a, Use use) {
     return;
   if (!a.array.data)
     refuse(a.name, "'s data pointer is null: only an array with a size of 0 may have none");
-  if (reinterpret_cast<uintptr_t>(a.array.data) % typeBytes(a.array.type) != 0)
-    refuse(a.name, "'s data pointer ", a.array.data, " is not a multiple of ", typeBytes(a.array.type),
-           ", the size of its elements (", typeName(a.array.type), ")");
+  const auto bytes = static_cast<uintptr_t>(typeBytes(a.array.type)); // a power of two
+  if (reinterpret_cast<uintptr_t>(a.array.data) & (bytes - 1))
+    refuse(a.name, "'s data pointer ", a.array.data, " is not a multiple of ", bytes, ", the size of its elements (",
+           typeName(a.array.type), ")");
 }
 
 /// No two elements of a result may share memory. Holds when, from the smallest stride on, each stride steps over all

@@ -78,7 +78,7 @@ const Device &deviceOf(const Machine &machine, const char *kernel, StreamHandle 
   const Device *device = nullptr;
   if (!isDefaultStream(stream))
     device = &deviceOfStream(machine, kernel, stream);
-  else if (!machine.only)
+  else if (!machine.only && machine.devices->size() > 1) // with one, checkAccess() says what it does not reach
     device = deviceOfArrays(machine, arguments);
   if (!device)
     return *machine.preferred;

@@ -41,6 +41,21 @@ TEST_CASE("a cached launch asks the driver for little and leaves nothing changed
   CHECK(f.fake.current() == nullptr);
 }
 
+TEST_CASE("where there is one GPU a default stream's device is not asked for") {
+  FakeLaunches f(scaleEntry(), {{"Fake H200", 9, 0}});
+  const ArrayView x = f.array(0), y = f.array(0);
+  f.fake.setCurrent(f.fake.primaryContext(0));
+  f.launch(nullptr, {x, y, 2.0f});
+  f.fake.forgetCalls();
+  f.launch(nullptr, {x, y, 2.0f});
+  CHECK(f.fake.calls() == std::vector<std::string>{"cuCtxGetCurrent", "cuPointerGetAttribute", "cuPointerGetAttribute",
+                                                   "cuLaunchKernelEx"});
+  float host[10];
+  CHECK_THAT(messageOf<UserError>([&] { f.launch(nullptr, {x, ArrayView(host, Type::f32, {10}), 2.0f}); }),
+             Contains("argument 'y' is host memory that the driver does not know") ||
+                 Contains("argument 'y' is in host"));
+}
+
 TEST_CASE("grids of more programs than a launch can have are refused with the numbers") {
   FakeLaunches f;
   const ArrayView x = f.array(0), y = f.array(0);

@@ -6,8 +6,9 @@
 Each figure of the first two columns is the median over new processes, in which a CUDA context and the tensors are there
 already: from the first word to the library until the first result is complete. `cold`: all caches are empty. `warm`: a
 process before has filled the cache on disk. `launch` is the host's time for one more call, the median over batches of
-calls that do not wait for the GPU; `bare` is cuLaunchKernel with as many bytes of parameters through the same kind of
-Python call, and `over bare` the difference. Attention forward, bf16, dim 128, causal.
+calls that do not wait for the GPU; `bare` is cuLaunchKernel of the same kernel with the same parameters through the same
+kind of Python call, in batches between those of the calls, and `over bare` the median of their differences. Attention
+forward, bf16, dim 128, causal.
 """
 import argparse
 import ctypes
@@ -29,39 +30,51 @@ parser.add_argument("--out", help="also write the table as Markdown")
 parser.add_argument("--child", help=argparse.SUPPRESS)  # a contender, measured in this process
 options = parser.parse_args()
 
-PTX = """.version 7.0
-.target sm_75
-.address_size 64
-.visible .entry nothing(.param .align 8 .b8 parameters[512]) { ret; }
-"""
-
-
-def launches(run, synchronize):
-    """Microseconds of host time a call."""
-    times = []
-    for _ in range(30):
-        synchronize()
-        begin = time.perf_counter()
-        for _ in range(100):
-            run()
-        times.append((time.perf_counter() - begin) * 1e4)
+def batches(synchronize, *runs):
+    """Microseconds of host time a call, of each run: one list of batches each, measured in turn."""
+    times = [[] for _ in runs]
+    for _ in range(60):
+        for run, found in zip(runs, times):
+            synchronize()
+            begin = time.perf_counter()
+            for _ in range(100):
+                run()
+            found.append((time.perf_counter() - begin) * 1e4)
     synchronize()
-    return statistics.median(times)
+    return times
 
 
-def bare(torch):
+class KernelNode(ctypes.Structure):  # CUDA_KERNEL_NODE_PARAMS_v2
+    _fields_ = [("function", ctypes.c_void_p), ("sizes", ctypes.c_uint * 7), ("parameters", ctypes.c_void_p),
+                ("extra", ctypes.c_void_p), ("kernel", ctypes.c_void_p), ("context", ctypes.c_void_p)]
+
+
+def bare(call_on):
+    """The launch alone of the kernel that `call_on(stream)` launches: what a graph records of it."""
     cuda = ctypes.CDLL("libcuda.so.1")
-    module, function = ctypes.c_void_p(), ctypes.c_void_p()
-    for status in (cuda.cuModuleLoadData(ctypes.byref(module), PTX.encode()),
-                   cuda.cuModuleGetFunction(ctypes.byref(function), module, b"nothing")):
+
+    def check(name, *arguments):
+        status = getattr(cuda, name)(*arguments)
         if status:
-            raise RuntimeError(f"CUDA error {status}")
-    block = ctypes.create_string_buffer(512)
-    parameters = (ctypes.c_void_p * 1)(ctypes.addressof(block))
-    arguments = [function, *(ctypes.c_uint(n) for n in (1, 1, 1, 128, 1, 1, 0)), ctypes.c_void_p(None), parameters,
-                 None]
+            raise RuntimeError(f"{name}: CUDA error {status}")
+
+    stream, graph, node = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    count, found = ctypes.c_size_t(1), KernelNode()
+    check("cuStreamCreate", ctypes.byref(stream), 0)
+    check("cuStreamBeginCapture_v2", stream, 0)
+    call_on(stream.value)()
+    check("cuStreamEndCapture", stream, ctypes.byref(graph))
+    check("cuGraphGetNodes", graph, ctypes.byref(node), ctypes.byref(count))
+    check("cuGraphKernelNodeGetParams_v2", node, ctypes.byref(found))  # its parameters live as long as the graph
+    arguments = [ctypes.c_void_p(found.function), *(ctypes.c_uint(n) for n in found.sizes), ctypes.c_void_p(None),
+                 ctypes.c_void_p(found.parameters), None]
     launch = cuda.cuLaunchKernel
-    return launches(lambda: launch(*arguments), torch.cuda.synchronize)
+
+    def run():
+        if launch(*arguments):
+            raise RuntimeError("cuLaunchKernel failed")
+
+    return run
 
 
 def child(what):
@@ -88,15 +101,19 @@ def child(what):
         loaded = time.perf_counter()
         session = sectile_c.Session(library, what, os.environ["SECTILE_BENCH_CACHE"])
         result["load"], result["session"] = (loaded - begin) * 1e3, (time.perf_counter() - loaded) * 1e3
-        call = sectile_c.Call(session, q, k, v, out, "bf16", True)
-        run = call
+        run = sectile_c.Call(session, q, k, v, out, "bf16", True)
     run()
     torch.cuda.synchronize()
     result["first"] = (time.perf_counter() - begin) * 1e3
+    runs = [run]
     if what not in ("triton", "sdpa"):
         result.update(session.last())
-        result["bare"] = bare(torch)
-    result["launch"] = launches(run, torch.cuda.synchronize)
+        runs.append(bare(lambda stream: sectile_c.Call(session, q, k, v, out, "bf16", True, stream=stream)))
+    times = batches(torch.cuda.synchronize, *runs)
+    result["launch"] = statistics.median(times[0])
+    if len(times) == 2:
+        result["bare"] = statistics.median(times[1])
+        result["over"] = statistics.median(call - alone for call, alone in zip(*times))
     print("RESULT " + json.dumps(result))
 
 
@@ -133,7 +150,7 @@ def main():
             if what in names:
                 cells += ["-", "-"]
             else:
-                cells += [f"{median(warm, 'bare'):.1f}", f"{median([{'d': r['launch'] - r['bare']} for r in warm], 'd'):.1f}"]
+                cells += [f"{median(warm, 'bare'):.1f}", f"{median(warm, 'over'):.1f}"]
                 for label, runs in (("cold", cold), ("warm", warm)):
                     notes.append(f"* {name}, {label}: library loaded in {median(runs, 'load'):.1f} ms, session made in "
                                  f"{median(runs, 'session'):.1f} ms, kernel {runs[0]['source']}: compiled in "
