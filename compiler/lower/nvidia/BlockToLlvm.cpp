@@ -1,6 +1,6 @@
 #include "compiler/lower/nvidia/BlockToLlvm.h"
 
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/nvidia/NvidiaLowering.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -34,7 +34,7 @@ struct BlockToLlvm : PassWrapper<BlockToLlvm, OperationPass<ModuleOp>> {
     const NvidiaLoweringOptions options{sm, archSpecific, ptxVersion};
     SmallVector<ir::BlockKernelOp> kernels(getOperation().getOps<ir::BlockKernelOp>());
     for (ir::BlockKernelOp kernel : kernels) {
-      nvidia::KernelLowering lowering(kernel, options, builder);
+      nvidia::NvidiaLowering lowering(kernel, options, builder);
       FailureOr<Operation *> function = lowering.run();
       if (failed(function))
         return signalPassFailure();

@@ -1,14 +1,17 @@
 // block.copy_async: from global to shared memory by chunks of 16 bytes, spread over all threads.
-#include "compiler/lower/nvidia/Window.h"
+#include "compiler/lower/nvidia/NvidiaLowering.h"
+
+#include "compiler/lower/gpu/Window.h"
 
 using namespace mlir;
 using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 using P = arith::CmpIPredicate;
 
 constexpr int64_t chunkBytes = 16;
 
-void KernelLowering::lower(CopyAsyncOp op) {
+LogicalResult NvidiaLowering::lower(CopyAsyncOp op) {
   orderAccess(op, op.getView());
   const SharedBuffer buffer = buffers.lookup(op.getBuffer());
   const int64_t chunk = chunkBytes / buffer.type.elementBytes();
@@ -24,22 +27,12 @@ void KernelLowering::lower(CopyAsyncOp op) {
     code.when(registers.lookup(op.getCondition()).front(), copyTile);
   else
     copyTile();
-}
-
-/// That first and last index are inside, without overflow: 0 <= corner <= size - extent.
-Value KernelLowering::isWholeTile(const Window &window, ArrayRef<int64_t> shape) {
-  Value all = window.leadingInside;
-  for (auto [corner, size, extent] : llvm::zip_equal(window.corner, window.sizes, shape)) {
-    Value last = code.sub(size, code.i32(extent));
-    Value within = code.bitAnd(code.compare(P::sge, corner, 0), code.compare(P::sle, corner, last));
-    all = all ? code.bitAnd(all, within) : within;
-  }
-  return all;
+  return success();
 }
 
 /// `guarded`: chunks may be outside of the view, and become 0. None is across its end, since tile.aligned16 says that
 /// it consists of whole chunks.
-void KernelLowering::copyChunks(const Window &window, const Layout &layout, const SharedBuffer &buffer, bool guarded) {
+void NvidiaLowering::copyChunks(const Window &window, const Layout &layout, const SharedBuffer &buffer, bool guarded) {
   const int64_t chunk = chunkBytes / window.bytes;
   // An address is found from the one before it: then only a few multiples of the strides take registers, not one a
   // chunk.
@@ -79,7 +72,7 @@ void KernelLowering::copyChunks(const Window &window, const Layout &layout, cons
 }
 
 /// What machines before cp.async do instead: the copy is complete at once. A null condition: always inside.
-void KernelLowering::copyThroughRegisters(Value from, Value to, Value isInside) {
+void NvidiaLowering::copyThroughRegisters(Value from, Value to, Value isInside) {
   Type word = code.i32Type();
   auto load = [&] { return code.unpack(code.load(code.vectorOf(4, word), from, chunkBytes), word); };
   auto zeros = [&] { return Values(4, code.i32(0)); };

@@ -2,12 +2,13 @@
 //
 // Operands come in words of 32 bits, in the order in which Fragments.h and the instruction number them. ldmatrix and
 // conversions make whole words; taking those apart into elements and packing them again costs nothing.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/nvidia/NvidiaLowering.h"
 
 #include <limits>
 
 using namespace mlir;
 using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 namespace {
@@ -37,21 +38,15 @@ static std::optional<MatrixInstruction> instructionFor(Type element, const secti
   return std::nullopt;
 }
 
-LogicalResult KernelLowering::lower(BlockDotOp op) {
-  if (op.getKind() == DotKind::wgmma)
-    return op.emitOpError("wgmma runs in the background: stage rings first, which makes block.dot_async of it");
-  return op.getKind() == DotKind::mma ? lowerByMatrixUnit(op) : lowerByFma(op);
-}
-
 /// An operand, in registers or, as far as it was not read yet, in shared memory.
-struct KernelLowering::Operand {
+struct NvidiaLowering::Operand {
   const Layout &layout;
   size_t depthAxis; ///< the dimension that is summed over
   Values values;
   const FragmentRead *read;
 };
 
-KernelLowering::Operand KernelLowering::operandOf(Value tensor, size_t depthAxis) {
+NvidiaLowering::Operand NvidiaLowering::operandOf(Value tensor, size_t depthAxis) {
   const Layout &layout = layoutOf(tensor);
   if (auto read = fragments.find(tensor); read != fragments.end())
     return {layout, depthAxis, Values(layout.registers()), &read->second};
@@ -59,7 +54,7 @@ KernelLowering::Operand KernelLowering::operandOf(Value tensor, size_t depthAxis
 }
 
 /// Reads the matrices that a register belongs to. Those that are past the shape as a whole are not read at all.
-void KernelLowering::readRegister(Operand &operand, int64_t reg) {
+void NvidiaLowering::readRegister(Operand &operand, int64_t reg) {
   Type held = heldType(operand.read->buffer.type.getElementType());
   const int64_t wordElements = 32 / held.getIntOrFloatBitWidth();
   for (const MatrixAccess &access : operand.read->matrices.accesses)
@@ -69,7 +64,7 @@ void KernelLowering::readRegister(Operand &operand, int64_t reg) {
 }
 
 /// Registers of an operand, those past the end of k set to 0: in both operands, since 0 * NaN is NaN.
-KernelLowering::Values KernelLowering::elements(Operand &operand, int64_t first, int64_t count) {
+NvidiaLowering::Values NvidiaLowering::elements(Operand &operand, int64_t first, int64_t count) {
   const Layout &layout = operand.layout;
   const int64_t depth = layout.shape()[operand.depthAxis];
   Values result;
@@ -87,7 +82,7 @@ KernelLowering::Values KernelLowering::elements(Operand &operand, int64_t first,
   return result;
 }
 
-KernelLowering::Values KernelLowering::multiply(StringRef instruction, ArrayRef<Value> a, ArrayRef<Value> b,
+NvidiaLowering::Values NvidiaLowering::multiply(StringRef instruction, ArrayRef<Value> a, ArrayRef<Value> b,
                                                 ArrayRef<Value> accumulator) {
   Values operands(a);
   llvm::append_range(operands, b);
@@ -95,7 +90,9 @@ KernelLowering::Values KernelLowering::multiply(StringRef instruction, ArrayRef<
   return code.intrinsic(instruction, SmallVector<Type>(4, code.f32Type()), operands);
 }
 
-LogicalResult KernelLowering::lowerByMatrixUnit(BlockDotOp op) {
+LogicalResult NvidiaLowering::lowerByMatrixUnit(BlockDotOp op) {
+  if (op.getKind() == DotKind::wgmma)
+    return op.emitOpError("wgmma runs in the background: stage rings first, which makes block.dot_async of it");
   auto type = cast<RankedTensorType>(op.getA().getType());
   Type element = type.getElementType();
   std::optional<MatrixInstruction> instruction = instructionFor(element, options);
@@ -151,7 +148,7 @@ LogicalResult KernelLowering::lowerByMatrixUnit(BlockDotOp op) {
 
 /// Three tf32 numbers, 11 bits each, whose sum is exactly an f32; and the first of them once more with 0 in the place
 /// of infinity and NaN, for the products with the others.
-KernelLowering::Atom KernelLowering::split(ArrayRef<Value> values) {
+NvidiaLowering::Atom NvidiaLowering::split(ArrayRef<Value> values) {
   constexpr int64_t kept = 0xffffe000;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Atom parts(4);
@@ -176,7 +173,7 @@ KernelLowering::Atom KernelLowering::split(ArrayRef<Value> values) {
 
 /// The products of two parts each that f32 would notice, the small ones first. The matrix unit truncates its sums: so
 /// that this does not add up, they are added to the accumulator by an addition that rounds.
-KernelLowering::Values KernelLowering::multiplySplit(StringRef instruction, const Atom &a, const Atom &b,
+NvidiaLowering::Values NvidiaLowering::multiplySplit(StringRef instruction, const Atom &a, const Atom &b,
                                                      ArrayRef<Value> accumulator) {
   Values sum(4, code.f32(0));
   for (auto [left, right] : {std::pair(2, 3), {3, 2}, {1, 1}, {1, 3}, {3, 1}, {0, 0}})

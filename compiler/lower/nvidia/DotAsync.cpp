@@ -10,13 +10,14 @@
 //     … {$8, $9, $10, $11}, $12, p, 1, 1, 1; }     A in registers           "=f,…,r,r,r,r,l,0,1,2,3,4,5,6,7"
 //
 // The last numbers tell whether A and B lie across k; elements of 8 bits have none.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/nvidia/NvidiaLowering.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace mlir;
 using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 constexpr int64_t groupRows = 64, groupWarps = 4, mostColumns = 256, stepBytes = 32;
@@ -96,7 +97,7 @@ static LaneCode::Values wgmma(LaneCode &code, Type element, int64_t columns, Arr
 
 //===-- products --------------------------------------------------------------------------------------------------===//
 
-LogicalResult KernelLowering::lower(DotAsyncOp op) {
+LogicalResult NvidiaLowering::lower(DotAsyncOp op) {
   if (!options.hasWgmma())
     return op.emitOpError("has no lowering to sm_")
            << options.sm << (options.archSpecific ? "a" : "") << ": wgmma is an instruction of sm_90a alone";

@@ -6,7 +6,7 @@
 //   * ptxas moves a wait up past arithmetic, which then does not run beside the product. It does not move it past a
 //     branch: where there is none, a branch is made that depends on the last number computed and is never taken. It
 //     compares with a NaN that no arithmetic gives; its barrier, of a warp with itself, would do no harm.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/nvidia/NvidiaLowering.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,6 +14,7 @@
 
 using namespace mlir;
 using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 /// The same numbers, which nothing knows anything about. Assembly has so many operands at most.
@@ -56,7 +57,7 @@ static bool isUsedAfter(Value value, Operation *op) {
   });
 }
 
-void KernelLowering::holdBack(DotWaitOp wait) {
+void NvidiaLowering::holdBack(DotWaitOp wait) {
   const SmallVector<Operation *> before = straightBefore(wait);
   auto isFloat = [&](Value value) { return value.getType().isF32() && !value.getDefiningOp<arith::ConstantOp>(); };
   auto last = llvm::find_if(before, [&](Operation *op) {
@@ -78,7 +79,7 @@ void KernelLowering::holdBack(DotWaitOp wait) {
           if (isFloat(value))
             live[value] = {};
       }
-  const Values held = opaque(code, llvm::map_to_vector(live, [](auto &entry) { return entry.first; }));
+  const Values held = ::opaque(code, llvm::map_to_vector(live, [](auto &entry) { return entry.first; }));
   for (auto [entry, value] : llvm::zip_equal(live, held))
     entry.second = value;
   for (Value tensor : tensors)
@@ -93,10 +94,11 @@ void KernelLowering::holdBack(DotWaitOp wait) {
             [&] { code.assembly("bar.sync 15, 32;", "", {}, {}); });
 }
 
-void KernelLowering::lower(DotWaitOp op) {
+LogicalResult NvidiaLowering::lower(DotWaitOp op) {
   constexpr int64_t most = 7; // that the instruction can leave
   holdBack(op);
   code.intrinsic("llvm.nvvm.wgmma.wait_group.sync.aligned",
                  {code.i64(std::min<int64_t>(static_cast<int64_t>(op.getPending()), most))});
-  registers[op.getResult()] = opaque(code, registers.lookup(op.getToken()));
+  registers[op.getResult()] = ::opaque(code, registers.lookup(op.getToken()));
+  return success();
 }

@@ -9,26 +9,27 @@
 //
 // A tile is copied by TMA, an instruction for each panel. Its tensor maps lie in front of the function's parameters,
 // 128 bytes each, one for each different box; the attribute `sectile.tensor_maps` tells which.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/nvidia/NvidiaLowering.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 constexpr int64_t barrierBytes = 8;
 
 //===-- tensor maps -----------------------------------------------------------------------------------------------===//
 
-KernelLowering::TensorMap KernelLowering::TensorMap::of(CopyBulkOp op) {
+NvidiaLowering::TensorMap NvidiaLowering::TensorMap::of(CopyBulkOp op) {
   SharedType ring = op.getRing().getType();
   return {cast<BlockArgument>(op.getView()).getArgNumber(), ring.getRows(), ring.getPanel(),
           ring.hardwareSwizzle().value_or(0)};
 }
 
 /// Of all copies; what the launch must know of them.
-void KernelLowering::collectTensorMaps(Operation *function) {
+void NvidiaLowering::collectTensorMaps(Operation *function) {
   kernel.walk([&](CopyBulkOp op) {
     if (const TensorMap map = TensorMap::of(op); !llvm::is_contained(tensorMaps, map))
       tensorMaps.push_back(map);
@@ -62,7 +63,7 @@ static int64_t arrivals(AllocOp ring) {
 }
 
 /// By one thread, before anybody uses them. The fences are for TMA, which reads and writes by a way of its own.
-void KernelLowering::initializeBarriers() {
+void NvidiaLowering::initializeBarriers() {
   SmallVector<AllocOp> rings;
   kernel.walk([&](AllocOp alloc) {
     if (alloc.getBarriers())
@@ -82,13 +83,13 @@ void KernelLowering::initializeBarriers() {
     for (size_t i = 0; i < tensorMaps.size(); ++i)
       code.intrinsic("llvm.nvvm.prefetch.tensormap.p0", {tensorMapAddress(i)});
   });
-  code.barrier();
+  barrier();
 }
 
-Value KernelLowering::tensorMapAddress(int64_t index) { return code.address(parameters, {}, index * TensorMap::bytes); }
+Value NvidiaLowering::tensorMapAddress(int64_t index) { return code.address(parameters, {}, index * TensorMap::bytes); }
 
 /// Null, with a diagnostic, of a ring without barriers.
-FailureOr<KernelLowering::RingPlace> KernelLowering::placeIn(Operation *op, Value ring, Value index) {
+FailureOr<NvidiaLowering::RingPlace> NvidiaLowering::placeIn(Operation *op, Value ring, Value index) {
   const SharedBuffer buffer = buffers.lookup(ring);
   if (!options.hasTma())
     return op->emitOpError("has no lowering to sm_") << options.sm << ": barriers that count bytes came with sm_90";
@@ -108,13 +109,13 @@ FailureOr<KernelLowering::RingPlace> KernelLowering::placeIn(Operation *op, Valu
                    code.address(full, {}, stages * barrierBytes), code.bitAnd(phase, 1)};
 }
 
-void KernelLowering::waitForPhase(Value barrier, Value parity) {
+void NvidiaLowering::waitForPhase(Value barrier, Value parity) {
   code.repeatUntil([&] {
     return code.intrinsic("llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta", code.i1Type(), {barrier, parity});
   });
 }
 
-LogicalResult KernelLowering::lower(AcquireOp op) {
+LogicalResult NvidiaLowering::lower(AcquireOp op) {
   FailureOr<RingPlace> place = placeIn(op, op.getRing(), op.getIndex());
   if (failed(place))
     return failure();
@@ -122,7 +123,7 @@ LogicalResult KernelLowering::lower(AcquireOp op) {
   return success();
 }
 
-LogicalResult KernelLowering::lower(WaitFullOp op) {
+LogicalResult NvidiaLowering::lower(WaitFullOp op) {
   FailureOr<RingPlace> place = placeIn(op, op.getRing(), op.getIndex());
   if (failed(place))
     return failure();
@@ -139,7 +140,7 @@ static bool isReadByThreads(Value ring) {
   });
 }
 
-LogicalResult KernelLowering::lower(ReleaseOp op) {
+LogicalResult NvidiaLowering::lower(ReleaseOp op) {
   FailureOr<RingPlace> place = placeIn(op, op.getRing(), op.getIndex());
   if (failed(place))
     return failure();
@@ -156,7 +157,7 @@ LogicalResult KernelLowering::lower(ReleaseOp op) {
 
 //===-- copies ----------------------------------------------------------------------------------------------------===//
 
-LogicalResult KernelLowering::lower(CopyBulkOp op) {
+LogicalResult NvidiaLowering::lower(CopyBulkOp op) {
   for (Operation *user : op.getView().getUsers())
     if (isa<StoreOp, AtomicAddOp>(user)) {
       auto error = op.emitOpError("reads a view that the kernel writes, and bulk copies are in no order with stores");

@@ -1,12 +1,13 @@
 // block.specialize: branches on the number of the warp, each with its own registers and its own numbers of threads and
 // warps, which count from the role's first one.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/nvidia/NvidiaLowering.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 bool Role::isOneThread() const {
@@ -33,7 +34,7 @@ Role sectile::nvidia::roleOf(Operation *op) {
   llvm_unreachable("an operation in roles is in one of them");
 }
 
-LogicalResult KernelLowering::lower(SpecializeOp op) {
+LogicalResult NvidiaLowering::lower(SpecializeOp op) {
   if (!options.hasSetmaxnreg())
     return op.emitOpError("has no lowering to sm_")
            << options.sm << (options.archSpecific ? "a" : "") << ": warps exchange registers from sm_90a on";
@@ -54,7 +55,7 @@ LogicalResult KernelLowering::lower(SpecializeOp op) {
   return success();
 }
 
-LogicalResult KernelLowering::lowerRole(const Role &role, int64_t budget) {
+LogicalResult NvidiaLowering::lowerRole(const Role &role, int64_t budget) {
   // 1. From what each thread has at launch.
   const int64_t atLaunch = cast<SpecializeOp>(role.body->getParentOp()).registersAtLaunch();
   if (budget != atLaunch)
@@ -66,7 +67,7 @@ LogicalResult KernelLowering::lowerRole(const Role &role, int64_t budget) {
   llvm::SaveAndRestore savedWarps(warps, role.warps);
   llvm::SaveAndRestore savedThread(thread, code.add(thread, -role.firstWarp * warpSize));
   llvm::SaveAndRestore savedWarp(warp, code.add(warp, -role.firstWarp));
-  llvm::SaveAndRestore savedGroup(code.group,
+  llvm::SaveAndRestore savedGroup(group,
                                   {1 + static_cast<int64_t>(role.body->getRegionNumber()), role.warps * warpSize});
 
   // 3. What it does.
@@ -85,7 +86,7 @@ LogicalResult KernelLowering::lowerRole(const Role &role, int64_t budget) {
 }
 
 /// One and the same thread each time.
-void KernelLowering::byOneThread(LaneCode::Body body) {
+void NvidiaLowering::byOneThread(LaneCode::Body body) {
   if (isOneThread)
     return body();
   code.when(code.compare(arith::CmpIPredicate::eq, warp, 0), [&] {

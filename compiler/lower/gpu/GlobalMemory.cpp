@@ -4,10 +4,10 @@
 // An element outside of the view touches no memory. Vectors are used where the layout has neighbours along a dimension
 // of stride 1; that the tile then consists of whole, aligned vectors is known from the launch's facts or found out at
 // run time, by one test for all of them, with accesses by element as the other branch.
-#include "compiler/lower/nvidia/Window.h"
+#include "compiler/lower/gpu/Window.h"
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 using P = arith::CmpIPredicate;
 
@@ -90,6 +90,17 @@ Value KernelLowering::vectorsAreWhole(const Window &window, int64_t elements) {
   for (Value step : ArrayRef<Value>(window.steps).drop_back())
     bits = code.bitOr(bits, step);
   return code.bitAnd(whole, code.compare(P::eq, code.bitAnd(bits, elements * window.bytes - 1), 0));
+}
+
+/// That first and last index are inside, without overflow: 0 <= corner <= size - extent.
+Value KernelLowering::isWholeTile(const Window &window, ArrayRef<int64_t> shape) {
+  Value all = window.leadingInside;
+  for (auto [corner, size, extent] : llvm::zip_equal(window.corner, window.sizes, shape)) {
+    Value last = code.sub(size, code.i32(extent));
+    Value within = code.bitAnd(code.compare(P::sge, corner, 0), code.compare(P::sle, corner, last));
+    all = all ? code.bitAnd(all, within) : within;
+  }
+  return all;
 }
 
 //===-- load ----------------------------------------------------------------------------------------------------===//

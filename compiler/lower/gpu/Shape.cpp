@@ -1,8 +1,8 @@
 // Operations that make tensors and give them other shapes: they rename registers.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/gpu/KernelLowering.h"
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 void KernelLowering::lower(SplatOp op) {
@@ -19,7 +19,7 @@ void KernelLowering::lower(IotaOp op) {
 
 LogicalResult KernelLowering::lower(ExtractOp op) {
   const Layout &layout = layoutOf(op.getSource());
-  constexpr int64_t allLanes = warpSize - 1;
+  const int64_t allLanes = warpLanes - 1;
   if (layout.replicatedLaneBits() != allLanes || layout.replicatedWarpBits() != layout.warps() - 1)
     return op.emitError("needs an element that all threads hold");
   registers[op.getResult()] = {registers.lookup(op.getSource()).front()};

@@ -1,8 +1,8 @@
 // block.convert: a tensor's elements go to the threads of another layout, by the shortest way there is.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/gpu/KernelLowering.h"
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 /// The layout of words of 32 bits, when neighbours along the last dimension share registers in whole words.
@@ -73,7 +73,7 @@ KernelLowering::Values KernelLowering::shuffled(const Conversion &way, const Val
     if (!value) {
       Value part = gather(laneBases, {});
       Value sourceLane = part ? code.bitXor(part, laneOfFirst) : code.i32(laneOfFirst);
-      value = code.shuffle(values[reg], sourceLane);
+      value = shuffle(values[reg], sourceLane);
     }
     return value;
   };
@@ -122,7 +122,7 @@ KernelLowering::Values KernelLowering::exchanged(const Conversion &way, const Va
       Value part = gather(laneBases, {});
       source = part ? code.bitXor(part, move.lane) : code.i32(static_cast<int32_t>(move.lane));
     }
-    value = code.shuffle(value, source);
+    value = shuffle(value, source);
   }
   swap(exchange.after);
   return held;
@@ -157,7 +157,7 @@ KernelLowering::Values KernelLowering::throughShared(const Layout &from, const L
   Type held = values.front().getType();
   const int64_t bytes = memoryBits(held) / 8;
 
-  code.barrier(); // others may still read what was there
+  barrier(); // others may still read what was there
   const int64_t writeVector = vectorInRows(from, bytes);
   for (int64_t reg = 0; reg < from.registers(); reg += writeVector) {
     if (from.presence(reg) == Layout::Presence::none)
@@ -172,7 +172,7 @@ KernelLowering::Values KernelLowering::throughShared(const Layout &from, const L
       write();
   }
 
-  code.barrier();
+  barrier();
   const int64_t readVector = vectorInRows(to, bytes);
   Values result;
   for (int64_t reg = 0; reg < to.registers(); reg += readVector) {
@@ -186,6 +186,30 @@ KernelLowering::Values KernelLowering::throughShared(const Layout &from, const L
     llvm::append_range(result, loadVector(held, readVector, address));
   }
   return result;
+}
+
+//===-- shuffles ------------------------------------------------------------------------------------------------===//
+
+/// A value of up to 32 bits as a word, through `move`, and back.
+static Value movedAsWord(LaneCode &code, Value value, llvm::function_ref<Value(Value)> move) {
+  Type type = value.getType();
+  const unsigned width = type.getIntOrFloatBitWidth();
+  Type bits = code.builder.getIntegerType(width);
+  Value word = isa<FloatType>(type) ? code.bitcast(value, bits) : value;
+  if (width < 32)
+    word = code.zeroExtend(word, code.i32Type());
+  word = move(word);
+  if (width < 32)
+    word = code.truncate(word, bits);
+  return code.bitcast(word, type);
+}
+
+Value KernelLowering::shuffleXor(Value value, int64_t mask) {
+  return movedAsWord(code, value, [&](Value word) { return shuffleWordXor(word, mask); });
+}
+
+Value KernelLowering::shuffle(Value value, Value lane) {
+  return movedAsWord(code, value, [&](Value word) { return shuffleWord(word, lane); });
 }
 
 //===-- elements in memory --------------------------------------------------------------------------------------===//

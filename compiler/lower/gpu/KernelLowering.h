@@ -1,5 +1,5 @@
-// Turns one block.kernel into the program of one lane: an llvm.func whose body mixes llvm with arith, math and scf on
-// scalars (BlockToLlvm.h says what comes after).
+// Turns one block.kernel into the program of one lane of a GPU: an llvm.func whose body mixes llvm with arith, math and
+// scf on scalars (BlockToLlvm.h of a vendor says what comes after).
 //
 // A tensor is a list of values, one for each register of its layout; a scalar is a list of one. Statements are lowered
 // in program order, each by one function below:
@@ -7,7 +7,8 @@
 //   * what stays within a register applies the same operation to each (Elementwise.cpp, Cast.cpp);
 //   * shapes only rename registers (Shape.cpp);
 //   * loops and conditions carry the lists (Control.cpp);
-//   * what crosses lanes or warps asks the layout for the way (Convert.cpp, Reduce.cpp, Any.cpp).
+//   * what crosses lanes or warps asks the layout for the way (Convert.cpp, Reduce.cpp, Any.cpp);
+//   * what each vendor's machines do in their own way is virtual (lower/nvidia, lower/amd).
 //
 // f32, f16, bf16, i32 and i1 are held as what they are; f8 as i8, which llvm knows. Arithmetic on narrow floats is done
 // in f32 and rounded to nearest even after each operation, which gives the correctly rounded result. Elements past a
@@ -16,9 +17,9 @@
 
 #include "compiler/ir/Block.h"
 #include "compiler/ir/LayoutConversion.h"
-#include "compiler/lower/nvidia/BlockToLlvm.h"
-#include "compiler/lower/nvidia/LaneCode.h"
+#include "compiler/lower/gpu/LaneCode.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/DenseMap.h"
 
 #include <map>
@@ -29,7 +30,7 @@ class ForOp;
 class IfOp;
 } // namespace mlir::scf
 
-namespace sectile::nvidia {
+namespace sectile::gpu {
 
 /// A view argument, unpacked. Sizes are i32, strides i64.
 struct ViewArgument {
@@ -46,32 +47,55 @@ struct SharedBuffer {
   mlir::Value barriers = {}; ///< of a ring that is handed to and fro
 };
 
-/// The warps that run a part of the kernel: those of a role, or all.
-struct Role {
-  mlir::Region *body;
-  int64_t firstWarp, warps;
-  /// One without tensors is run by one of its threads.
-  bool isOneThread() const;
-};
-Role roleOf(mlir::Operation *op);
-
-/// A fragment that ldmatrix brings from shared memory.
-struct FragmentRead {
-  SharedBuffer buffer;
-  ir::MatrixAccesses matrices;
-  bool transposed;
-};
-
 class KernelLowering {
 public:
-  KernelLowering(ir::BlockKernelOp kernel, const NvidiaLoweringOptions &options, mlir::OpBuilder &builder);
+  virtual ~KernelLowering() = default;
+  KernelLowering(const KernelLowering &) = delete;
+  KernelLowering &operator=(const KernelLowering &) = delete;
 
   /// Builds the function before the kernel, under its name; fails with a diagnostic at the operation without lowering.
   llvm::FailureOr<mlir::Operation *> run();
 
-private:
+protected:
   using Values = LaneCode::Values;
   using Bases = ir::Layout::Bases;
+
+  KernelLowering(ir::BlockKernelOp kernel, int64_t warpLanes, mlir::OpBuilder &builder);
+
+  // --- what machines do in their own way ---
+  virtual std::string machine() const = 0; ///< for messages: "sm_80"
+  /// The pointer to the function's one parameter, a record of `words` + 3 words: the arguments, then the grid.
+  virtual mlir::Type parameterPointer() = 0;
+  /// All that compilers and drivers must know of the function.
+  virtual void describe(mlir::LLVM::LLVMFuncOp function) = 0;
+  /// Of the kernel's shared memory: a symbol of `bytes`, or one whose size the launch gives.
+  virtual void declareShared(mlir::ModuleOp module, llvm::StringRef symbol, int64_t bytes) = 0;
+  virtual int64_t bytesBeforeArguments() const { return 0; } ///< in the record
+  virtual void begin() {}                                    ///< before the first statement
+  virtual mlir::Value threadIndex() = 0;                     ///< in the block
+  virtual mlir::Value blockIndex() = 0;                      ///< in the launch
+  virtual mlir::Value blockCount() = 0;
+  virtual mlir::Value warpOf(mlir::Value thread) { return code.shiftRight(thread, laneBits()); }
+  /// Waits for all threads that run the code; what they wrote to memory before is visible to all of them after.
+  virtual void barrier() = 0;
+  /// Of a word of 32 bits: what lane (own lane ^ mask) holds, or the lane of that number.
+  virtual mlir::Value shuffleWordXor(mlir::Value word, int64_t mask) = 0;
+  virtual mlir::Value shuffleWord(mlir::Value word, mlir::Value lane) = 0;
+  virtual mlir::Value anyLane(mlir::Value condition) = 0;  ///< the same in all lanes of a warp
+  virtual mlir::Value exp2(mlir::Value exponent) = 0;      ///< 2 ulp; below the normal numbers it may give 0
+  virtual mlir::Value reciprocal(mlir::Value divisor) = 0; ///< 1 ulp
+  virtual mlir::Value opaque(mlir::Value number) = 0;      ///< the same number, of which nothing is known
+  virtual bool roundsPairs() const { return true; }        ///< two floats to 16 bits in one instruction
+  /// Where there are no instructions, sectile-expand-conversions expands them; narrowing saturates.
+  virtual Values widenFloat8(mlir::ValueRange held, mlir::Type element);
+  virtual Values narrowFloat8(mlir::ValueRange wide, mlir::Type element);
+  /// By instructions that move whole fragments; false: by vectors, as others.
+  virtual bool readFragment(ir::ReadOp) { return false; }
+  virtual bool writeFragment(ir::WriteOp) { return false; }
+  virtual void written(ir::WriteOp) {} ///< after a write
+  virtual llvm::LogicalResult lowerByMatrixUnit(ir::BlockDotOp op) = 0;
+  /// Operations that only some machines have.
+  virtual llvm::LogicalResult lowerOwn(mlir::Operation *op);
 
   // --- the function (KernelLowering.cpp) ---
   void makePrologue(mlir::Value parameters, int64_t words);
@@ -79,9 +103,8 @@ private:
   mlir::Value word(int64_t index, mlir::Type type);
   mlir::Value program(int64_t axis);
   mlir::Value programIndex(mlir::Value program, int64_t axis);
-  mlir::Value worker();
   mlir::Value sharedAddress(int64_t offset);
-  mlir::Value warpOf(mlir::Value thread);
+  int64_t laneBits() const { return llvm::Log2_64(static_cast<uint64_t>(warpLanes)); }
   llvm::LogicalResult lower(mlir::Block &block);
   llvm::LogicalResult lower(mlir::Operation *op);
 
@@ -143,6 +166,9 @@ private:
   llvm::LogicalResult lower(ir::TransposeOp op);
 
   // --- across threads (Convert.cpp, Reduce.cpp, Any.cpp) ---
+  /// Of any scalar type up to 32 bits.
+  mlir::Value shuffleXor(mlir::Value value, int64_t mask);
+  mlir::Value shuffle(mlir::Value value, mlir::Value lane);
   llvm::LogicalResult lower(ir::ConvertOp op);
   Values acrossLanes(const ir::Layout &from, const ir::Layout &to, const ir::Conversion &way, const Values &values);
   Values shuffled(const ir::Conversion &conversion, const Values &values);
@@ -161,13 +187,12 @@ private:
   /// Where an operation's scratch memory begins, or null with a diagnostic.
   mlir::Value scratchOf(mlir::Operation *op);
 
-  // --- global memory (GlobalMemory.cpp, CopyAsync.cpp, MemoryOrder.cpp) ---
+  // --- global memory (GlobalMemory.cpp, MemoryOrder.cpp) ---
   /// A barrier where an earlier access of this program to the view must be complete.
   void orderAccess(mlir::Operation *op, mlir::Value view);
   void lower(ir::LoadOp op);
   void lower(ir::StoreOp op);
   void lower(ir::AtomicAddOp op);
-  void lower(ir::CopyAsyncOp op);
   struct Window;
   Window windowOf(mlir::Value view, mlir::ValueRange indices, size_t rank);
   mlir::Value insideView(const Window &window, const ir::Layout &layout, llvm::ArrayRef<int64_t> base);
@@ -179,82 +204,34 @@ private:
                      llvm::function_ref<void(int64_t reg, mlir::Value address)> store);
   int64_t longestVector(const Window &window, const ir::Layout &layout);
   mlir::Value isWholeTile(const Window &window, llvm::ArrayRef<int64_t> shape);
-  void copyChunks(const Window &window, const ir::Layout &layout, const SharedBuffer &buffer, bool guarded);
-  void copyThroughRegisters(mlir::Value from, mlir::Value to, mlir::Value isInside);
 
   // --- shared memory (SharedMemory.cpp) ---
   llvm::LogicalResult lower(ir::AllocOp op);
   void lower(ir::StageOp op);
   void lower(ir::WriteOp op);
-  void write(ir::WriteOp op);
+  void writeVectors(ir::WriteOp op);
   void lower(ir::ReadOp op);
-  /// One ldmatrix: fills the registers that it brings.
-  void readMatrices(const FragmentRead &read, const ir::Layout &layout, const ir::MatrixAccess &access, Values &values);
   /// Of an element of a buffer: its run-time coordinates are what lanes and warps add to the constant base.
   mlir::Value addressIn(const SharedBuffer &buffer, Bases lanes, Bases warps, llvm::ArrayRef<int64_t> base,
                         bool transposed);
   mlir::Value addressIn(const SharedBuffer &buffer, mlir::Value row, mlir::Value column);
 
-  // --- rings that are handed to and fro (Rings.cpp) ---
-  /// What TMA must know of a copy: which parameter is the view, the box, the bytes of a swizzled row.
-  struct TensorMap {
-    static constexpr int64_t bytes = 128;
-    int64_t parameter, rows, columns, swizzle;
-    static TensorMap of(ir::CopyBulkOp op);
-    bool operator==(const TensorMap &) const = default;
-  };
-  void collectTensorMaps(mlir::Operation *function);
-  mlir::Value tensorMapAddress(int64_t index);
-  void initializeBarriers();
-  /// A stage, its barriers and the parity of their phase.
-  struct RingPlace {
-    mlir::Value address, full, empty, parity;
-  };
-  llvm::FailureOr<RingPlace> placeIn(mlir::Operation *op, mlir::Value ring, mlir::Value index);
-  void waitForPhase(mlir::Value barrier, mlir::Value parity);
-  llvm::LogicalResult lower(ir::AcquireOp op);
-  llvm::LogicalResult lower(ir::CopyBulkOp op);
-  llvm::LogicalResult lower(ir::WaitFullOp op);
-  llvm::LogicalResult lower(ir::ReleaseOp op);
-
-  // --- roles (Roles.cpp) ---
-  llvm::LogicalResult lower(ir::SpecializeOp op);
-  llvm::LogicalResult lowerRole(const Role &role, int64_t budget);
-  void byOneThread(LaneCode::Body body);
-
-  // --- products (DotAsync.cpp, DotWait.cpp, Dot.cpp, DotByFma.cpp) ---
-  llvm::LogicalResult lower(ir::DotAsyncOp op);
-  void lower(ir::DotWaitOp op);
-  void holdBack(ir::DotWaitOp op);
+  // --- products (DotByFma.cpp) ---
   llvm::LogicalResult lower(ir::BlockDotOp op);
-  llvm::LogicalResult lowerByMatrixUnit(ir::BlockDotOp op);
   llvm::LogicalResult lowerByFma(ir::BlockDotOp op);
-  struct Operand;
-  Operand operandOf(mlir::Value tensor, size_t depthAxis);
-  void readRegister(Operand &operand, int64_t reg);
-  Values elements(Operand &operand, int64_t first, int64_t count);
-  Values multiply(llvm::StringRef instruction, llvm::ArrayRef<mlir::Value> a, llvm::ArrayRef<mlir::Value> b,
-                  llvm::ArrayRef<mlir::Value> accumulator);
-  using Atom = llvm::SmallVector<Values, 4>; ///< the words of an operand, by part when it is split
-  Atom split(llvm::ArrayRef<mlir::Value> values);
-  Values multiplySplit(llvm::StringRef instruction, const Atom &a, const Atom &b,
-                       llvm::ArrayRef<mlir::Value> accumulator);
 
   ir::BlockKernelOp kernel;
-  const NvidiaLoweringOptions options;
+  const int64_t warpLanes;
   LaneCode code;
   mlir::Operation *prologueEnd = nullptr;     ///< once() adds code before it
   mlir::Value parameters, thread, lane, warp; ///< thread and warp count from those of the role
   int64_t warps;                              ///< that run the code: the role's, or all
-  bool isOneThread = false;                   ///< of them runs it
   int64_t words = 0;                          ///< of the arguments
-  llvm::SmallVector<TensorMap> tensorMaps;    ///< before the arguments
   llvm::DenseMap<mlir::Value, Values> registers;
   llvm::DenseMap<mlir::Value, ViewArgument> views;
   llvm::DenseMap<mlir::Value, SharedBuffer> buffers;
-  llvm::DenseMap<mlir::Value, FragmentRead> fragments; ///< of products, which read them piece by piece
   llvm::DenseMap<mlir::Type, std::unique_ptr<ir::Layout>> layouts;
   std::map<std::string, mlir::Value> known; ///< by once()'s keys
 };
 
-} // namespace sectile::nvidia
+} // namespace sectile::gpu

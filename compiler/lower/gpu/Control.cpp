@@ -1,11 +1,11 @@
 // Loops and conditions carry every register of a tensor as a value of its own.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/gpu/KernelLowering.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 /// A product in flight is the registers that it will be in.
@@ -66,9 +66,9 @@ static bool isSeldom(Block &block) {
 /// Places are found anew in such a branch, from a number of the thread that nobody knows outside: else they would be
 /// found before the loop, and take registers in it.
 LogicalResult KernelLowering::lowerApart(Block &block) {
-  llvm::SaveAndRestore savedThread(thread, code.assembly("", "=r,0", {code.i32Type()}, {thread}).front());
-  llvm::SaveAndRestore savedLane(lane, code.bitAnd(thread, warpSize - 1));
-  llvm::SaveAndRestore savedWarp(warp, code.shiftRight(thread, llvm::Log2_64(warpSize)));
+  llvm::SaveAndRestore savedThread(thread, opaque(thread));
+  llvm::SaveAndRestore savedLane(lane, code.bitAnd(thread, warpLanes - 1));
+  llvm::SaveAndRestore savedWarp(warp, code.shiftRight(thread, laneBits()));
   llvm::SaveAndRestore savedEnd(prologueEnd, code.i32(0).getDefiningOp());
   llvm::SaveAndRestore savedKnown(known, {});
   return lower(block);

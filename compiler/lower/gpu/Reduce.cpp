@@ -1,12 +1,12 @@
 // tile.reduce: first the registers of a thread, then the lanes of a warp, then warps; the last two not where each lane
 // keeps a part.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/gpu/KernelLowering.h"
 
 #include <limits>
 #include <utility>
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 /// max and min of floats pass over NaN.
@@ -84,7 +84,7 @@ LogicalResult KernelLowering::lower(ReduceOp op) {
   for (auto [bit, basis] : llvm::enumerate(from.laneBits()))
     if (basis[axis] != 0 && !lanesKeepParts)
       for (Value &value : result)
-        value = combine(kind, value, code.shuffleXor(value, int64_t{1} << bit));
+        value = combine(kind, value, shuffleXor(value, int64_t{1} << bit));
 
   // 3. Warps that differ along it.
   if (llvm::any_of(from.warpBits(), [&](const Coordinates &basis) { return basis[axis] != 0; })) {
@@ -143,7 +143,7 @@ KernelLowering::Values KernelLowering::acrossWarps(ReduceOp op, const Values &pa
   Value ownPart = code.address(scratch, code.mul(gather({}, numbering), partBytes));
 
   // 2. Write.
-  code.barrier();
+  barrier();
   for (auto [reg, value] : llvm::enumerate(partial)) {
     auto write = [&, reg = reg, value = value] { code.store(value, rowMajorAddress(ownPart, to, to.base(reg), 4), 4); };
     if (Value present = insideShape(to, reg))
@@ -153,7 +153,7 @@ KernelLowering::Values KernelLowering::acrossWarps(ReduceOp op, const Values &pa
   }
 
   // 3. Read.
-  code.barrier();
+  barrier();
   Values result;
   for (auto [reg, value] : llvm::enumerate(partial)) {
     Value sum, present = insideShape(to, reg);

@@ -1,10 +1,10 @@
 // tile.cast: conversions between element types, each rounded once.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/gpu/KernelLowering.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 static bool isFloat8(Type element) { return isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8; }
@@ -55,22 +55,7 @@ KernelLowering::Values KernelLowering::widenAll(ValueRange held, Type element) {
       wide.push_back(code.widenFloat(x));
     return wide;
   }
-  if (!options.hasFp8()) { // expanded by sectile-expand-conversions
-    for (Value x : held)
-      wide.push_back(code.make<arith::ExtFOp>(code.f32Type(), code.make<arith::BitcastOp>(element, x)));
-    return wide;
-  }
-  // Two at a time, by way of f16, which represents them all.
-  StringRef name = isa<Float8E4M3FNType>(element) ? "llvm.nvvm.e4m3x2.to.f16x2.rn" : "llvm.nvvm.e5m2x2.to.f16x2.rn";
-  Type half = code.builder.getF16Type();
-  for (size_t i = 0; i < held.size(); i += 2) {
-    Value second = i + 1 < held.size() ? held[i + 1] : code.integer(code.i8Type(), 0);
-    Value pair = code.pack({held[i], second}, code.i16Type());
-    for (Value x : code.unpack(code.intrinsic(name, code.vectorOf(2, half), {pair}), half))
-      if (wide.size() < held.size())
-        wide.push_back(code.widenFloat(x));
-  }
-  return wide;
+  return widenFloat8(held, element);
 }
 
 KernelLowering::Values KernelLowering::narrowAll(ValueRange wide, Type element) {
@@ -80,27 +65,27 @@ KernelLowering::Values KernelLowering::narrowAll(ValueRange wide, Type element) 
   if (!isFloat8(element)) {
     // Two at a time where the machine has that: neighbours, which share a word wherever they go.
     for (size_t i = 0; i < wide.size(); i += 2)
-      if (options.hasBf16() && i + 1 < wide.size())
+      if (roundsPairs() && i + 1 < wide.size())
         llvm::append_range(held, code.narrowPair(wide[i], wide[i + 1], element));
       else
         for (Value x : wide.slice(i, std::min<size_t>(2, wide.size() - i)))
           held.push_back(code.narrowFloat(x, element));
     return held;
   }
-  if (!options.hasFp8()) { // expanded by sectile-expand-conversions, saturating
-    for (Value x : wide)
-      held.push_back(code.make<arith::BitcastOp>(code.i8Type(), code.make<arith::TruncFOp>(element, x)));
-    return held;
-  }
-  StringRef name = isa<Float8E4M3FNType>(element) ? "llvm.nvvm.ff.to.e4m3x2.rn" : "llvm.nvvm.ff.to.e5m2x2.rn";
-  for (size_t i = 0; i < wide.size(); i += 2) {
-    Value second = i + 1 < wide.size() ? wide[i + 1] : code.f32(0);
-    Value pair = code.intrinsic(name, code.i16Type(), {second, wide[i]}); // the first operand is the upper half
-    for (Value x : code.unpack(pair, code.i8Type()))
-      if (held.size() < wide.size())
-        held.push_back(x);
-  }
-  return held;
+  return narrowFloat8(wide, element);
+}
+
+// Of machines without such instructions.
+KernelLowering::Values KernelLowering::widenFloat8(ValueRange held, Type element) {
+  return llvm::map_to_vector(held, [&](Value x) -> Value {
+    return code.make<arith::ExtFOp>(code.f32Type(), code.make<arith::BitcastOp>(element, x));
+  });
+}
+
+KernelLowering::Values KernelLowering::narrowFloat8(ValueRange wide, Type element) {
+  return llvm::map_to_vector(wide, [&](Value x) -> Value {
+    return code.make<arith::BitcastOp>(code.i8Type(), code.make<arith::TruncFOp>(element, x));
+  });
 }
 
 //===-- integers ------------------------------------------------------------------------------------------------===//

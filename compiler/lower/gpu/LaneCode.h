@@ -9,11 +9,9 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
-namespace sectile::nvidia {
+namespace sectile::gpu {
 
 constexpr unsigned globalSpace = 1, sharedSpace = 3;
-constexpr unsigned clusterSpace = 7; ///< shared memory of neighbouring blocks, and at the same addresses our own
-constexpr int64_t warpSize = 32;
 
 class LaneCode {
 public:
@@ -89,11 +87,6 @@ public:
   /// Assembly with side effects, in LLVM's syntax of constraints.
   Values assembly(llvm::StringRef text, llvm::StringRef constraints, llvm::ArrayRef<mlir::Type> results,
                   mlir::ValueRange arguments);
-  void barrier(); ///< of all threads of the group
-  /// The value that lane (own lane ^ mask) holds, of any scalar type up to 32 bits.
-  mlir::Value shuffleXor(mlir::Value value, int64_t mask);
-  /// The value that this lane holds.
-  mlir::Value shuffle(mlir::Value value, mlir::Value lane);
 
   // --- control ---
   using Body = llvm::function_ref<void()>;
@@ -102,20 +95,14 @@ public:
   Values choose(mlir::Value condition, mlir::TypeRange types, Yielding then, Yielding otherwise);
   void repeatUntil(llvm::function_ref<mlir::Value()> isDone);
 
-  /// The threads that run the code: by the number of their barrier and how many they are.
-  struct Group {
-    int64_t barrier = 0, threads = 0; ///< 0: all of the block
-  };
-  Group group;
   mlir::OpBuilder &builder;
   mlir::Location loc;
 
 private:
   Values membersOf(mlir::Value structure, size_t count);
-  mlir::Value shuffle(llvm::StringRef name, mlir::Value value, mlir::Value lane);
 };
 
 /// Bits that an element takes in registers and in memory: i1 is a byte in memory.
 inline int64_t memoryBits(mlir::Type element) { return std::max<int64_t>(element.getIntOrFloatBitWidth(), 8); }
 
-} // namespace sectile::nvidia
+} // namespace sectile::gpu

@@ -1,5 +1,5 @@
 // The function around a kernel: its parameters, its place in the grid, the order of statements.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/gpu/KernelLowering.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -7,55 +7,38 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
-KernelLowering::KernelLowering(BlockKernelOp kernel, const NvidiaLoweringOptions &options, OpBuilder &builder)
-    : kernel(kernel), options(options), code(builder, kernel.getLoc()), warps(kernel.getWarps()) {}
+KernelLowering::KernelLowering(BlockKernelOp kernel, int64_t warpLanes, OpBuilder &builder)
+    : kernel(kernel), warpLanes(warpLanes), code(builder, kernel.getLoc()), warps(kernel.getWarps()) {}
 
 static constexpr llvm::StringLiteral sharedSymbol = "sectile_shared";
 constexpr int64_t wordBytes = 8;
 
-/// The module's dynamic shared memory: a symbol without a size, the launch gives it one.
-static void declareShared(ModuleOp module, OpBuilder &builder, Location loc) {
-  if (module.lookupSymbol(sharedSymbol))
-    return;
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(module.getBody());
-  constexpr uint64_t alignment = 1024; // of swizzled buffers
-  LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), 0), /*isConstant=*/false,
-                         LLVM::Linkage::External, sharedSymbol, Attribute(), alignment, sharedSpace);
-}
-
 FailureOr<Operation *> KernelLowering::run() {
   OpBuilder &builder = code.builder;
   OpBuilder::InsertionGuard guard(builder);
-  declareShared(kernel->getParentOfType<ModuleOp>(), builder, code.loc);
+  auto module = kernel->getParentOfType<ModuleOp>();
+  const int64_t threads = warps * warpLanes, sharedBytes = kernel.getSharedBytes().value_or(0);
+  if (!module.lookupSymbol(sharedSymbol)) {
+    builder.setInsertionPointToStart(module.getBody());
+    declareShared(module, sharedSymbol, sharedBytes);
+  }
   builder.setInsertionPoint(kernel);
 
-  // 1. One parameter: words of 64 bits by value, tensor maps first, the grid last.
+  // 1. One parameter: words of 64 bits, the grid last.
   for (Type type : kernel.getArgumentTypes())
     words += isa<ViewType>(type) ? 1 + 2 * cast<ViewType>(type).getRank() : 1;
-  Type pointer = code.pointerType(0);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer});
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {parameterPointer()});
   auto function = LLVM::LLVMFuncOp::create(builder, code.loc, kernel.getSymName(), type);
-  collectTensorMaps(function);
-  Type record = LLVM::LLVMArrayType::get(code.i64Type(), tensorMaps.size() * TensorMap::bytes / wordBytes + words + 3);
-  function.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(record));
-  function.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(),
-                      builder.getI64IntegerAttr(tensorMaps.empty() ? wordBytes : 64));
-  function.setArgAttr(0, "nvvm.grid_constant", builder.getUnitAttr()); // else it is copied to local memory
 
-  // 2. What the driver and ptxas must know.
-  const int64_t threads = warps * warpSize;
-  function->setAttr("nvvm.kernel", builder.getUnitAttr());
-  function->setAttr("nvvm.reqntid", builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
-  for (auto roles : kernel.getOps<SpecializeOp>()) // which share out what each thread begins with
-    function->setAttr("nvvm.maxnreg", builder.getI32IntegerAttr(static_cast<int32_t>(roles.registersAtLaunch())));
+  // 2. What compilers and drivers must know.
+  describe(function);
   if (Attribute loops = kernel->getAttr("persistent"))
     function->setAttr("sectile.persistent", loops);
   function->setAttr("sectile.threads", builder.getI64IntegerAttr(threads));
-  function->setAttr("sectile.shared_bytes", builder.getI64IntegerAttr(kernel.getSharedBytes().value_or(0)));
+  function->setAttr("sectile.shared_bytes", builder.getI64IntegerAttr(sharedBytes));
 
   // 3. The body.
   Block *entry = function.addEntryBlock(builder);
@@ -63,8 +46,8 @@ FailureOr<Operation *> KernelLowering::run() {
   prologueEnd = LLVM::ReturnOp::create(builder, code.loc, ValueRange());
   builder.setInsertionPoint(prologueEnd);
   parameters = entry->getArgument(0);
-  thread = code.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", code.i32Type(), {});
-  lane = code.bitAnd(thread, warpSize - 1);
+  thread = threadIndex();
+  lane = code.bitAnd(thread, warpLanes - 1);
   warp = warpOf(thread);
   unpackArguments();
 
@@ -72,28 +55,14 @@ FailureOr<Operation *> KernelLowering::run() {
   Operation *end = prologueEnd;
   prologueEnd = code.i32(0).getDefiningOp();
   builder.setInsertionPoint(end);
-  initializeBarriers();
+  begin();
   if (failed(lower(kernel.getBody().front())))
     return failure();
   return function.getOperation();
 }
 
 Value KernelLowering::word(int64_t index, Type type) {
-  return code.load(type, code.address(parameters, {}, tensorMaps.size() * TensorMap::bytes + index * wordBytes),
-                   wordBytes);
-}
-
-/// Where roles branch on it and wgmma's descriptors depend on it, ptxas must know that it is one number in all of a
-/// warp.
-Value KernelLowering::warpOf(Value thread) {
-  Value warp = code.shiftRight(thread, llvm::Log2_64(warpSize));
-  const bool isWanted =
-      kernel
-          ->walk([](Operation *op) {
-            return isa<SpecializeOp, DotAsyncOp, CopyBulkOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-          })
-          .wasInterrupted();
-  return isWanted ? code.shuffle(warp, code.i32(0)) : warp;
+  return code.load(type, code.address(parameters, {}, bytesBeforeArguments() + index * wordBytes), wordBytes);
 }
 
 void KernelLowering::unpackArguments() {
@@ -124,10 +93,8 @@ Value KernelLowering::programIndex(Value program, int64_t axis) {
   return axis < 2 ? code.make<arith::RemUIOp>(program, word(words + axis, code.i32Type())) : program;
 }
 
-Value KernelLowering::worker() { return code.intrinsic("llvm.nvvm.read.ptx.sreg.ctaid.x", code.i32Type(), {}); }
-
 Value KernelLowering::program(int64_t axis) {
-  return once("program " + std::to_string(axis), [&] { return programIndex(worker(), axis); });
+  return once("program " + std::to_string(axis), [&] { return programIndex(blockIndex(), axis); });
 }
 
 Value KernelLowering::sharedAddress(int64_t offset) {
@@ -157,12 +124,9 @@ LogicalResult KernelLowering::lower(Operation *op) {
     return success();
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<SplatOp, IotaOp, CastOp, LoadOp, StoreOp, AtomicAddOp, CopyAsyncOp, StageOp, WriteOp, ReadOp, DotWaitOp>(
-          always)
+      .Case<SplatOp, IotaOp, CastOp, LoadOp, StoreOp, AtomicAddOp, StageOp, WriteOp, ReadOp>(always)
       .Case<ExtractOp, BroadcastOp, ReshapeOp, TransposeOp, ConvertOp, ReduceOp, AnyOp, AllocOp, BlockDotOp, scf::ForOp,
             scf::IfOp>([&](auto statement) { return lower(statement); })
-      .Case<AcquireOp, CopyBulkOp, WaitFullOp, ReleaseOp, SpecializeOp, DotAsyncOp>(
-          [&](auto statement) { return lower(statement); })
       .Case<scf::YieldOp, BlockReturnOp>([](auto) { return success(); }) // by whoever lowers the region
       .Case([&](arith::ConstantOp constant) { return lowerConstant(constant); })
       .Case([&](ProgramOp op) {
@@ -174,11 +138,11 @@ LogicalResult KernelLowering::lower(Operation *op) {
         return success();
       })
       .Case([&](WorkerOp op) {
-        registers[op] = {worker()};
+        registers[op] = {blockIndex()};
         return success();
       })
       .Case([&](WorkersOp op) {
-        registers[op] = {code.intrinsic("llvm.nvvm.read.ptx.sreg.nctaid.x", code.i32Type(), {})};
+        registers[op] = {blockCount()};
         return success();
       })
       .Case([&](ProgramsOp op) {
@@ -196,23 +160,15 @@ LogicalResult KernelLowering::lower(Operation *op) {
         registers[op] = registers.lookup(op.getTensor());
         return success();
       })
-      .Case([&](CommitOp) {
-        if (options.hasCpAsync())
-          code.intrinsic("llvm.nvvm.cp.async.commit.group", {});
-        return success();
-      })
-      .Case([&](WaitOp op) {
-        if (options.hasCpAsync())
-          code.intrinsic("llvm.nvvm.cp.async.wait.group", {code.i32(op.getPending())});
-        return success();
-      })
       .Case([&](BarrierOp) {
-        code.barrier();
+        barrier();
         return success();
       })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
           return lowerElementwise(op);
-        return op->emitOpError("has no lowering to NVIDIA GPUs");
+        return lowerOwn(op);
       });
 }
+
+LogicalResult KernelLowering::lowerOwn(Operation *op) { return op->emitOpError("has no lowering to ") << machine(); }

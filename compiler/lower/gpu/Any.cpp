@@ -1,12 +1,12 @@
 // tile.any: a vote of the warp on what its registers hold.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/gpu/KernelLowering.h"
 
 #include "compiler/analysis/Scratch.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 /// What all threads of the block have to take part in, or null.
@@ -38,6 +38,6 @@ LogicalResult KernelLowering::lower(AnyOp op) {
       value = code.bitAnd(value, insideShape(layout, static_cast<int64_t>(reg)));
     any = code.bitOr(any, value);
   }
-  registers[op.getResult()] = {code.intrinsic("llvm.nvvm.vote.any.sync", any.getType(), {code.i32(-1), any})};
+  registers[op.getResult()] = {anyLane(any)};
   return success();
 }

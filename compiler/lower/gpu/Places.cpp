@@ -1,10 +1,10 @@
 // Where a thread's elements are: the part of a coordinate that lane and warp decide, computed once in the function.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/gpu/KernelLowering.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 const Layout &KernelLowering::layoutOf(Type type) {
@@ -55,11 +55,10 @@ static Value gatherBits(LaneCode &code, Value index, ArrayRef<int64_t> bases) {
 /// The bits of the warp's number come after those of the lane in the thread's, and may go on where those end. Without
 /// bases nothing moves.
 Value KernelLowering::gather(ArrayRef<int64_t> laneBases, ArrayRef<int64_t> warpBases) {
-  constexpr size_t laneBits = 5;
   SmallVector<int64_t> bases(laneBases);
-  bases.resize(laneBits, 0);
+  bases.resize(laneBits(), 0);
   llvm::append_range(bases, warpBases);
-  bases.resize(laneBits + llvm::Log2_64_Ceil(warps), 0);
+  bases.resize(laneBits() + llvm::Log2_64_Ceil(warps), 0);
   if (llvm::all_of(bases, [](int64_t basis) { return basis == 0; }))
     return {};
   return once("gather " + text(bases), [&] { return gatherBits(code, thread, bases); });

@@ -1,10 +1,10 @@
-#include "compiler/lower/nvidia/LaneCode.h"
+#include "compiler/lower/gpu/LaneCode.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 
 Type LaneCode::pointerType(unsigned space) { return LLVM::LLVMPointerType::get(builder.getContext(), space); }
 
@@ -147,32 +147,6 @@ LaneCode::Values LaneCode::assembly(StringRef text, StringRef constraints, Array
     return Values(op->getResults());
   return membersOf(op.getResult(0), results.size());
 }
-
-void LaneCode::barrier() {
-  if (group.threads == 0)
-    intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", {i32(group.barrier)});
-  else
-    intrinsic("llvm.nvvm.barrier.cta.sync.aligned.count", {i32(group.barrier), i32(group.threads)});
-}
-
-Value LaneCode::shuffle(StringRef name, Value value, Value lane) {
-  Type type = value.getType();
-  const unsigned width = type.getIntOrFloatBitWidth();
-  Type bits = builder.getIntegerType(width);
-  Value word = isa<FloatType>(type) ? bitcast(value, bits) : value;
-  if (width < 32)
-    word = zeroExtend(word, i32Type());
-  word = intrinsic(name, i32Type(), {i32(-1), word, lane, i32(warpSize - 1)});
-  if (width < 32)
-    word = truncate(word, bits);
-  return bitcast(word, type);
-}
-
-Value LaneCode::shuffleXor(Value value, int64_t mask) {
-  return shuffle("llvm.nvvm.shfl.sync.bfly.i32", value, i32(mask));
-}
-
-Value LaneCode::shuffle(Value value, Value lane) { return shuffle("llvm.nvvm.shfl.sync.idx.i32", value, lane); }
 
 //===-- control -------------------------------------------------------------------------------------------------===//
 

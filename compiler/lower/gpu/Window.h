@@ -1,9 +1,9 @@
 // A tile's place in a view.
 #pragma once
 
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/gpu/KernelLowering.h"
 
-namespace sectile::nvidia {
+namespace sectile::gpu {
 
 struct KernelLowering::Window {
   explicit Window(const ViewArgument &array) : array(array), bytes(memoryBits(array.element) / 8) {}
@@ -15,4 +15,4 @@ struct KernelLowering::Window {
   LaneCode::Values corner, sizes, steps; ///< of the tile's dimensions: first index, view's size, bytes to the next
 };
 
-} // namespace sectile::nvidia
+} // namespace sectile::gpu

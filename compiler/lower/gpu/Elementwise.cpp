@@ -1,12 +1,12 @@
 // Arithmetic of arith and math, applied to each register of a tensor; scalars are tensors of one register.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/gpu/KernelLowering.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 Type KernelLowering::heldType(Type element) {
@@ -29,7 +29,7 @@ LogicalResult KernelLowering::lowerConstant(arith::ConstantOp op) {
   }
   auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
   if (!splat)
-    return op.emitError("has no lowering to NVIDIA GPUs: only constant tiles of one value do");
+    return op.emitError("has no lowering to GPUs: only constant tiles of one value do");
   registers[op] = Values(layoutOf(op).registers(), constant(tensor.getElementType(), splat.getSplatValue<Attribute>()));
   return success();
 }
@@ -78,7 +78,6 @@ LogicalResult KernelLowering::lowerElementwise(Operation *op) {
 /// The operations that are one instruction of the machine, which the passes that follow would take apart.
 static StringRef instructionFor(Operation *op) {
   return llvm::TypeSwitch<Operation *, StringRef>(op)
-      .Case([](math::Exp2Op) { return "llvm.nvvm.ex2.approx.ftz.f32"; }) // 2 ulp; below the normal numbers it gives 0
       .Case([](arith::MaxNumFOp) { return "llvm.maxnum"; })
       .Case([](arith::MinNumFOp) { return "llvm.minnum"; })
       .Case([](arith::MaximumFOp) { return "llvm.maximum"; })
@@ -94,8 +93,9 @@ KernelLowering::Values KernelLowering::compute(Operation *op, ValueRange operand
     return {shift(op, operands[0], operands[1])};
   if (auto quotient = dyn_cast<arith::DivFOp>(op);
       quotient && bitEnumContainsAll(quotient.getFastmath(), arith::FastMathFlags::arcp)) // 1 ulp
-    return {code.make<arith::MulFOp>(operands[0],
-                                     code.intrinsic("llvm.nvvm.rcp.approx.ftz.f", code.f32Type(), {operands[1]}))};
+    return {code.make<arith::MulFOp>(operands[0], reciprocal(operands[1]))};
+  if (isa<math::Exp2Op>(op))
+    return {exp2(operands[0])};
   if (StringRef name = instructionFor(op); !name.empty())
     return {code.intrinsic(name, operands.front().getType(), operands)};
 

@@ -1,13 +1,13 @@
 // block.dot by scalar instructions, for operands that no matrix instruction multiplies: every thread sums up its
 // elements of the result, reading a column of A and a row of B from shared memory at each step along k.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/gpu/KernelLowering.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 /// Of an element at a place that is known at run time only.
@@ -24,6 +24,10 @@ Value KernelLowering::addressIn(const SharedBuffer &buffer, Value row, Value col
     byte = code.bitXor(byte, code.mul(turn, swizzle.unit));
   }
   return code.address(start, code.add(code.mul(row, swizzle.rowBytes), byte));
+}
+
+LogicalResult KernelLowering::lower(BlockDotOp op) {
+  return op.getKind() == DotKind::fma ? lowerByFma(op) : lowerByMatrixUnit(op);
 }
 
 LogicalResult KernelLowering::lowerByFma(BlockDotOp op) {

@@ -2,12 +2,12 @@
 // a load that another thread's store must precede needs a barrier between.
 //
 // Accesses to different views are not ordered: arrays that a kernel writes do not overlap others.
-#include "compiler/lower/nvidia/KernelLowering.h"
+#include "compiler/lower/gpu/KernelLowering.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
-using namespace sectile::nvidia;
+using namespace sectile::gpu;
 using namespace sectile::ir;
 
 namespace {
@@ -52,5 +52,5 @@ void KernelLowering::orderAccess(Operation *op, Value view) {
   for (Operation *other : view.getUsers())
     needsOrder |= conflict(accessTo(other, view), access) && mayPrecede(other, op);
   if (needsOrder)
-    code.barrier();
+    barrier();
 }
