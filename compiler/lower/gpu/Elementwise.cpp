@@ -29,7 +29,7 @@ LogicalResult KernelLowering::lowerConstant(arith::ConstantOp op) {
   }
   auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
   if (!splat)
-    return op.emitError("has no lowering to GPUs: only constant tiles of one value do");
+    return op.emitError("has no lowering to ") << machine() << ": only constant tiles of one value do";
   registers[op] = Values(layoutOf(op).registers(), constant(tensor.getElementType(), splat.getSplatValue<Attribute>()));
   return success();
 }

@@ -22,7 +22,7 @@ block.kernel @buffer(%x: f32) attributes {warps = 4 : i32} {
 
 #c = #block.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = []>
 
-// CHECK: error: has no lowering to NVIDIA GPUs: only constant tiles of one value do
+// CHECK: error: has no lowering to sm_80: only constant tiles of one value do
 block.kernel @constant(%x: f32) attributes {warps = 1 : i32} {
   %s = arith.constant dense<[[0.0, 1.0]]> : tensor<1x2xf32, #c>
   block.return
