@@ -40,7 +40,8 @@ set(SECTILE_MLIR_LIBRARIES
     MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation MLIRNVVMToLLVMIRTranslation
     MLIRTargetLLVMIRExport)
 llvm_map_components_to_libnames(SECTILE_LLVM_LIBRARIES core support passes executionengine runtimedyld
-                                x86codegen x86desc x86info x86asmparser nvptxcodegen nvptxdesc nvptxinfo)
+                                x86codegen x86desc x86info x86asmparser nvptxcodegen nvptxdesc nvptxinfo
+                                amdgpudesc amdgpudisassembler amdgpuinfo)
 
 # Debian's static MLIR archives name libLLVM.so as a dependency: that would bring a second LLVM into the process, whose
 # passes are never initialized. Take it out of each.
