@@ -2,6 +2,7 @@
 
 #include "compiler/interpret/Interpreter.h"
 #include "compiler/support/Diagnostic.h"
+#include "runtime/EmulatedKernel.h"
 #include "runtime/host/HostCode.h"
 #include "sectile/Error.h"
 
@@ -53,6 +54,13 @@ llvm::Error LoadedKernel::load(const Placement &placement, const cuda::Device *d
     } catch (const std::exception &e) {
       return internalError(e.what());
     }
+    return llvm::Error::success();
+  }
+  if (placement.emulated) {
+    llvm::Expected<std::unique_ptr<EmulatedKernel>> kernel = EmulatedKernel::load(artifact);
+    if (!kernel)
+      return kernel.takeError();
+    emulated = std::move(*kernel);
     return llvm::Error::success();
   }
   llvm::Expected<std::shared_ptr<HostCode>> loaded = HostCode::load(artifact.binary(), artifact.entry);
@@ -122,12 +130,19 @@ void LoadedKernel::runInterpreted(const int64_t *words, const Grid &grid, int th
     throwError(std::move(*first));
 }
 
+void LoadedKernel::runEmulated(const int64_t *words, const Grid &grid, int threads) const {
+  if (llvm::Expected<emulate::Counters> counters = emulated->run(words, grid, threads); !counters)
+    throwError(counters.takeError());
+}
+
 void LoadedKernel::run(const int64_t *words, const Grid &grid, int threads, ThreadPool &pool,
                        ScratchPool &scratch) const {
   if (function)
     runHost(words, grid, threads, pool, scratch);
   else if (interpreted)
     runInterpreted(words, grid, threads, pool);
+  else if (emulated)
+    runEmulated(words, grid, threads);
   else
     refuseToRun();
 }

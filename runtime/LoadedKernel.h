@@ -11,6 +11,7 @@
 namespace sectile {
 
 class HostCode;
+class EmulatedKernel;
 
 class LoadedKernel final : public Executable {
 public:
@@ -29,8 +30,8 @@ public:
 
   const std::vector<Parameter> &parameters() const { return entry.artifact.parameters; }
 
-  /// On a target of the host: runs every program of the grid and returns when all have run. `words` as in HostEntry; at
-  /// most `threads` threads.
+  /// On a target of the host, or an emulated one: runs every program of the grid and returns when all have run. `words`
+  /// as in HostEntry; at most `threads` threads. Throws what the emulator found: DeviceError.
   void run(const int64_t *words, const Grid &grid, int threads, ThreadPool &pool, ScratchPool &scratch) const;
 
   /// Where the placement has GPUs.
@@ -43,6 +44,7 @@ private:
   [[noreturn]] void refuseToRun() const;
   void runHost(const int64_t *words, const Grid &grid, int threads, ThreadPool &pool, ScratchPool &scratch) const;
   void runInterpreted(const int64_t *words, const Grid &grid, int threads, ThreadPool &pool) const;
+  void runEmulated(const int64_t *words, const Grid &grid, int threads) const;
 
   CacheEntry entry;
   std::string obstacle;
@@ -54,6 +56,7 @@ private:
   HostEntry function = nullptr;              // of `code`
   std::unique_ptr<TracedKernel> interpreted; // interpret
   std::unique_ptr<cuda::Kernel> cudaKernel;  // nvptx
+  std::unique_ptr<EmulatedKernel> emulated;  // amdgcn
 };
 
 } // namespace sectile

@@ -85,6 +85,28 @@ static Placement onArchitecture(const Options &options, const std::string &name)
   return placement;
 }
 
+//===-- AMD GPUs ------------------------------------------------------------------------------------------------===//
+
+/// "emulate:<processor>": code for an AMD GPU, run by the emulator of its instructions on the host.
+static Placement onEmulator(const Options &options, llvm::StringRef name) {
+  const llvm::StringRef processor = name.split(':').second;
+  if (processor.empty())
+    throw UserError("target 'emulate' lacks a processor; legal: emulate: with that of an AMD GPU, such as "
+                    "emulate:gfx942");
+  Placement placement{resolve(options, "amdgcn:" + processor.str()), {}, {}, {}, {}};
+  placement.emulated = true;
+  return placement;
+}
+
+/// "amdgcn:<processor>": for compiling.
+static Placement onAmdProcessor(const Options &options, const std::string &name) {
+  Placement placement{resolve(options, name), {}, {}, {}, {}};
+  placement.obstacle =
+      "as running on AMD GPUs is not part of this version; legal: the target emulate:" + placement.target.processor +
+      ", which runs the same code on the host, slowly";
+  return placement;
+}
+
 //===-- choice --------------------------------------------------------------------------------------------------===//
 
 /// The first GPU if there is one that we can compile for, else the host.
@@ -110,12 +132,14 @@ static Placement best(const Options &options) {
 
 Placement sectile::placeSession(const Options &options) {
   const llvm::StringRef family = llvm::StringRef(options.target).split(':').first;
-  if (family == "hip" || family == "amdgcn" || family == "emulate")
+  if (family == "hip")
     throw DeviceError("target '" + options.target + "' is not part of this version; legal: cuda, cuda:<n>, " +
-                      "nvptx:<architecture>, cpu, cpu:<processor>, interpret");
+                      "nvptx:<architecture>, amdgcn:<processor>, emulate:<processor>, cpu, cpu:<processor>, interpret");
   Placement placement = options.target.empty() ? best(options)
                         : family == "cuda"     ? onCuda(options, options.target)
                         : family == "nvptx"    ? onArchitecture(options, options.target)
+                        : family == "emulate"  ? onEmulator(options, options.target)
+                        : family == "amdgcn"   ? onAmdProcessor(options, options.target)
                                                : onHost(options, options.target);
   placement.targetKey = placement.target.key();
   return placement;

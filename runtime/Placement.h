@@ -18,6 +18,8 @@ struct Placement {
   std::optional<cuda::Machine> cuda;
   /// Why this target was chosen, when the options name none.
   std::string reason;
+  /// Code for an AMD GPU runs on the emulator.
+  bool emulated = false;
 };
 
 /// Throws UserError for a name that is unknown, DeviceError for a GPU that is asked for and is not there.

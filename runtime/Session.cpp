@@ -85,7 +85,8 @@ public:
 
   /// What the target's code makes use of.
   FrontKey::Uses uses() const {
-    return {.alignment = placement.target.kind == Target::Kind::nvptx, .bulk = placement.target.nvidia.hasTma};
+    const bool isGpu = placement.target.kind == Target::Kind::nvptx || placement.target.kind == Target::Kind::amdgcn;
+    return {.alignment = isGpu, .bulk = placement.target.nvidia.hasTma};
   }
 
   [[noreturn, gnu::cold, gnu::noinline]] void refuseStream(const Instance &kernel, const char *given,

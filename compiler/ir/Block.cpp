@@ -114,8 +114,8 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
             << basis.size() << " and " << rank;
         return {};
       }
-  if (lanes.size() != 5) {
-    parser.emitError(start, "a layout has five bases of lanes, got ") << lanes.size();
+  if (lanes.size() != 5 && lanes.size() != 6) {
+    parser.emitError(start, "a layout has 5 or 6 bases of lanes, got ") << lanes.size();
     return {};
   }
   return Base::get(parser.getContext(), static_cast<int64_t>(rank), flatten(registers), flatten(lanes), flatten(warps));

@@ -52,6 +52,8 @@ def Block_LayoutAttr : AttrDef<Block_Dialect, "Layout", [
   let extraClassDeclaration = [{
     /// How many warps hold tensors of this layout.
     int64_t warpCount() const { return int64_t{1} << (getWarps().size() / getRank()); }
+    /// How many lanes a warp has.
+    int64_t laneCount() const { return int64_t{1} << (getLanes().size() / getRank()); }
     /// Of a tensor with this shape, which verifyEncoding() has accepted.
     ::sectile::ir::Layout over(::llvm::ArrayRef<int64_t> shape) const;
   }];
@@ -109,9 +111,9 @@ class Block_Op<string mnemonic, list<Trait> traits = []> : Op<Block_Dialect, mne
 def Block_BlockKernelOp : Block_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, OpAsmOpInterface, SingleBlock]> {
   let summary = "a kernel: the program of one thread block";
   let description = [{
-    Arguments and their attributes as in `tile.kernel`. `warps` of 32 threads run it together; every tensor in it has a
-    layout for so many. All threads take the same way: conditions and loop bounds are scalars, equal in all of them.
-    `shared_bytes`: the shared memory that it takes, once planned.
+    Arguments and their attributes as in `tile.kernel`. `warps` of 32 threads, or of `lanes = 64`, run it together; every
+    tensor in it has a layout for so many. All threads take the same way: conditions and loop bounds are scalars, equal
+    in all of them. `shared_bytes`: the shared memory that it takes, once planned.
 
     Example, four warps that copy 128 numbers through shared memory:
     ```mlir
@@ -135,7 +137,7 @@ def Block_BlockKernelOp : Block_Op<"kernel", [IsolatedFromAbove, FunctionOpInter
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs, I32Attr:$warps,
-                   OptionalAttr<I64Attr>:$shared_bytes);
+                   OptionalAttr<I64Attr>:$shared_bytes, DefaultValuedOptionalAttr<I32Attr, "32">:$lanes);
   let regions = (region SizedRegion<1>:$body);
   let extraClassDeclaration = [{
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
@@ -218,7 +220,8 @@ def Block_ConvertOp : Block_Op<"convert", [Pure]> {
 }
 
 def Block_DotKind : I32EnumAttr<"DotKind", "what multiplies", [
-  I32EnumAttrCase<"mma", 0>, I32EnumAttrCase<"fma", 1>, I32EnumAttrCase<"wgmma", 2>]> {
+  I32EnumAttrCase<"mma", 0>, I32EnumAttrCase<"fma", 1>, I32EnumAttrCase<"wgmma", 2>, I32EnumAttrCase<"mfma", 3>,
+  I32EnumAttrCase<"wmma", 4>]> {
   let cppNamespace = "::sectile::ir";
 }
 
@@ -229,6 +232,10 @@ def Block_BlockDotOp : Block_Op<"dot", [AlwaysSpeculatable, DeclareOpInterfaceMe
     `mma`: by matrix instructions. The accumulator has the layout mmaAccumulator of compiler/ir/Fragments.h, the
     operands, of one type, mmaOperandA and mmaOperandB of the same warps, with k of 256 bits (instructions with half of
     that take the same registers). f32 is multiplied as three products of tf32.
+
+    `mfma`, `wmma`: by those of AMD's CDNA and RDNA. The accumulator has the layout amdAccumulator of
+    compiler/ir/AmdFragments.h, which tells RDNA3 from RDNA4; the operands, both f16 or both bf16, are amdOperandA and
+    amdOperandB of the same warps and of one order of k.
 
     `fma`: by scalar instructions. Operands are two tensors of any layout, or, once staged, two buffers in shared memory
     of shapes [m,k] and [k,n]; with `transposed_a` and `transposed_b` the buffers hold the transposes.

@@ -1,4 +1,5 @@
 // The block kernel and operations on its tensors: syntax, verifiers and folders.
+#include "compiler/ir/AmdFragments.h"
 #include "compiler/ir/Block.h"
 
 #include "mlir/IR/Builders.h"
@@ -23,7 +24,7 @@ void BlockKernelOp::print(OpAsmPrinter &printer) {
 }
 
 /// That a tensor is held by the warps of the kernel.
-static LogicalResult verifyTensor(Operation *op, Type type, int64_t warps) {
+static LogicalResult verifyTensor(Operation *op, Type type, int64_t warps, int64_t lanes) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return success();
@@ -33,6 +34,9 @@ static LogicalResult verifyTensor(Operation *op, Type type, int64_t warps) {
   if (layout.warpCount() != warps)
     return op->emitOpError("is run by ") << warps << " warps, got a tensor that is held by " << layout.warpCount()
                                          << ": " << tensor;
+  if (layout.laneCount() != lanes)
+    return op->emitOpError("is run by warps of ")
+           << lanes << " lanes, got a tensor that is held by " << layout.laneCount() << ": " << tensor;
   return success();
 }
 
@@ -50,6 +54,9 @@ LogicalResult BlockKernelOp::verifyRegions() {
   const bool hasRoles = !getBody().getOps<SpecializeOp>().empty(); // which share them out
   if (warps < 1 || warps > 32 || (!llvm::isPowerOf2_64(warps) && !hasRoles))
     return emitOpError("has 1, 2, 4, 8, 16 or 32 warps, got ") << warps;
+  const int64_t lanes = static_cast<int32_t>(getLanes());
+  if (lanes != 32 && lanes != 64)
+    return emitOpError("has warps of 32 or 64 lanes, got ") << lanes;
   if (failed(verifyKernelArguments(*this)))
     return failure();
   if (!isa<BlockReturnOp>(getBody().front().back()))
@@ -57,11 +64,11 @@ LogicalResult BlockKernelOp::verifyRegions() {
   WalkResult result = getBody().walk([&](Operation *op) {
     const int64_t own = warpsOf(op, warps);
     for (Type type : op->getResultTypes())
-      if (failed(verifyTensor(op, type, own)))
+      if (failed(verifyTensor(op, type, own, lanes)))
         return WalkResult::interrupt();
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
-        if (failed(verifyTensor(op, argument.getType(), own)))
+        if (failed(verifyTensor(op, argument.getType(), own, lanes)))
           return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -124,6 +131,26 @@ static LogicalResult verifyMma(BlockDotOp dot) {
   return check("B", b, operandBLayout(b.getShape(), bits, *grid, warps));
 }
 
+static LogicalResult verifyAmd(BlockDotOp dot) {
+  auto a = dyn_cast<RankedTensorType>(dot.getA().getType()), b = dyn_cast<RankedTensorType>(dot.getB().getType());
+  const StringRef name = stringifyDotKind(dot.getKind());
+  if (!a || !b)
+    return dot.emitOpError() << name << " multiplies tensors, got " << dot.getA().getType() << " x "
+                             << dot.getB().getType();
+  Type element = a.getElementType();
+  if (element != b.getElementType() || !(element.isF16() || element.isBF16()))
+    return dot.emitOpError() << name << " multiplies two f16 or two bf16, got " << a << " x " << b;
+  const Layout accumulator = layoutOf(dot.getAccumulator());
+  std::optional<AmdProduct> product = amdProductOf(accumulator);
+  if (!product || (product->unit == AmdUnit::mfma) != (dot.getKind() == DotKind::mfma))
+    return dot.emitOpError() << name << " needs an accumulator in its layout, got " << dot.getAccumulator().getType();
+  for (DepthOrder order : {DepthOrder::wide, DepthOrder::asAccumulator})
+    if (layoutOf(a) == amdOperandA(product->unit, order, a.getShape(), product->grid, accumulator.warps()) &&
+        layoutOf(b) == amdOperandB(product->unit, order, b.getShape(), product->grid, accumulator.warps()))
+      return success();
+  return dot.emitOpError() << name << " needs operands in its layouts and one order of k, got " << a << " x " << b;
+}
+
 static LogicalResult verifyWgmma(BlockDotOp dot) {
   RankedTensorType type = dot.getAccumulator().getType();
   if (isa<SharedType>(dot.getA().getType()))
@@ -168,6 +195,9 @@ LogicalResult BlockDotOp::verify() {
     return verifyMma(*this);
   case DotKind::wgmma:
     return verifyWgmma(*this);
+  case DotKind::mfma:
+  case DotKind::wmma:
+    return verifyAmd(*this);
   case DotKind::fma:
     return success();
   }

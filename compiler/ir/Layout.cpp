@@ -80,8 +80,8 @@ std::optional<std::string> Layout::verify(Bases registers, Bases lanes, Bases wa
     print(os, shape);
     return message;
   }
-  if (lanes.size() != 5) {
-    os << "a warp has 32 lanes: lane needs 5 bases, not the " << lanes.size() << " in ";
+  if (lanes.size() != 5 && lanes.size() != 6) {
+    os << "a warp has 32 or 64 lanes: lane needs 5 or 6 bases, not the " << lanes.size() << " in ";
     print(os, lanes);
     return message;
   }
@@ -232,7 +232,7 @@ Layout::Place Layout::locate(llvm::ArrayRef<int64_t> coordinates) const {
 }
 
 Layout::Presence Layout::presence(int64_t reg) const {
-  const Coordinates first = base(reg), last = coordinates(reg, 31, warps() - 1);
+  const Coordinates first = base(reg), last = coordinates(reg, lanes() - 1, warps() - 1);
   return contains(last) ? Presence::all : contains(first) ? Presence::some : Presence::none;
 }
 
@@ -348,7 +348,7 @@ std::optional<Layout> Layout::reshaped(llvm::ArrayRef<int64_t> shape) const {
   return Layout(all.bases(Axis::reg), all.bases(Axis::lane), all.bases(Axis::warp), shape);
 }
 
-Layout Layout::blocked(llvm::ArrayRef<int64_t> shape, int64_t warps, int64_t vector) {
+Layout Layout::blocked(llvm::ArrayRef<int64_t> shape, int64_t warps, int64_t vector, int64_t lanes) {
   assert(isPowerOfTwo(vector) && isPowerOfTwo(warps));
   const size_t last = shape.size() - 1;
   llvm::SmallVector<Coordinates> bases[3]; // register, lane, warp
@@ -363,18 +363,18 @@ Layout Layout::blocked(llvm::ArrayRef<int64_t> shape, int64_t warps, int64_t vec
   // 1. Along the last dimension: the vector, then as many lanes as leave the fewest idle, from four on.
   assign(bases[0], last, 1, vector);
   const int64_t vectors = (shape[last] + vector - 1) / vector;
-  int64_t lanes = 1, padded = vectors;
-  for (int64_t count = 2; count <= 32 && count < 2 * vectors; count *= 2) {
+  int64_t across = 1, padded = vectors;
+  for (int64_t count = 2; count <= lanes && count < 2 * vectors; count *= 2) {
     const int64_t needed = (vectors + count - 1) / count * count;
     if (count <= 4 || needed <= padded) {
-      lanes = count;
+      across = count;
       padded = needed;
     }
   }
-  assign(bases[1], last, vector, lanes);
+  assign(bases[1], last, vector, across);
 
   // 2. The other lanes, then the warps, along the dimensions before it, as long as there is something to hold.
-  int64_t lanesLeft = 32 / lanes, warpsLeft = warps;
+  int64_t lanesLeft = lanes / across, warpsLeft = warps;
   for (size_t d = last; d-- != 0;) {
     int64_t size = 1;
     for (auto [bits, left] : {std::pair(&bases[1], &lanesLeft), std::pair(&bases[2], &warpsLeft)}) {
@@ -387,7 +387,7 @@ Layout Layout::blocked(llvm::ArrayRef<int64_t> shape, int64_t warps, int64_t vec
     }
   }
   // 3. Warps that are left go on along the last dimension; what then remains holds copies.
-  int64_t size = vector * lanes;
+  int64_t size = vector * across;
   int64_t count = 1;
   while (count < warpsLeft && size * count < shape[last])
     count *= 2;

@@ -44,7 +44,7 @@ public:
   /// Of bases and a shape that verify() accepts.
   Layout(Bases registers, Bases lanes, Bases warps, llvm::ArrayRef<int64_t> shape);
   /// What is wrong: a basis with too few coordinates, one that moves two coordinates or by no power of two, a bit that
-  /// two bases move or none does, a number of lanes that is not 32, a shape that is empty.
+  /// two bases move or none does, a number of lanes that is not 32 or 64, a shape that is empty.
   static std::optional<std::string> verify(Bases registers, Bases lanes, Bases warps, llvm::ArrayRef<int64_t> shape);
 
   // --- what it is ---
@@ -53,8 +53,9 @@ public:
   llvm::ArrayRef<int64_t> shape() const { return sizes; }
   size_t rank() const { return sizes.size(); }
   Bases registerBits() const { return linear.bases(Axis::reg); } ///< of the atom
-  Bases laneBits() const { return linear.bases(Axis::lane); }    ///< always five
+  Bases laneBits() const { return linear.bases(Axis::lane); }    ///< five, or six where warps have 64 lanes
   Bases warpBits() const { return linear.bases(Axis::warp); }
+  int64_t lanes() const { return linear.inputSize(Axis::lane); } ///< of a warp: 32 or 64
   int64_t warps() const { return linear.inputSize(Axis::warp); }
   int64_t atomSize(size_t d) const { return linear.outputSize(dim(d)); }
   int64_t repeats(size_t d) const { return (sizes[d] + atomSize(d) - 1) / atomSize(d); }
@@ -104,8 +105,8 @@ public:
 
   /// For loads and stores: `vector` neighbours along the last dimension in each thread; along it as many lanes as leave
   /// the fewest idle, but at least four; the other lanes, then the warps, along the dimensions before it. What is left
-  /// over holds copies. `warps` and `vector` are powers of two.
-  static Layout blocked(llvm::ArrayRef<int64_t> shape, int64_t warps, int64_t vector);
+  /// over holds copies. `warps` and `vector` are powers of two, `lanes` is 32 or 64.
+  static Layout blocked(llvm::ArrayRef<int64_t> shape, int64_t warps, int64_t vector, int64_t lanes = 32);
 
 private:
   LinearLayout linear;

@@ -6,13 +6,16 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 
+#include <cassert>
+
 namespace sectile::ir {
 namespace {
 
 using Bases = Layout::Bases;
 
 /// For each bit of a lane's number, the lanes in which it is set.
-constexpr uint32_t lanesWith[] = {0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000};
+constexpr uint64_t lanesWith[] = {0xaaaaaaaaaaaaaaaa, 0xcccccccccccccccc, 0xf0f0f0f0f0f0f0f0,
+                                  0xff00ff00ff00ff00, 0xffff0000ffff0000, 0xffffffff00000000};
 
 /// The bits of an index that move some of these coordinates.
 int64_t holders(Bases bases, llvm::ArrayRef<int64_t> coordinates) {
@@ -28,7 +31,7 @@ bool leaves(llvm::ArrayRef<int64_t> basis, llvm::ArrayRef<int64_t> shape) {
   return llvm::any_of(llvm::zip(basis, shape), [](auto pair) { return std::get<0>(pair) >= std::get<1>(pair); });
 }
 
-bool isIdentity(const std::array<int64_t, 5> &laneBits) {
+bool isIdentity(llvm::ArrayRef<int64_t> laneBits) {
   for (size_t i = 0; i != laneBits.size(); ++i)
     if (laneBits[i] != int64_t{1} << i)
       return false;
@@ -49,9 +52,9 @@ bool staysInWarp(const Layout &from, const Layout &to) {
 
 /// The bits of the receiving lane that decide which register of the source lane is wanted: what they move, registers of
 /// `from` move.
-llvm::SmallVector<size_t, 5> decidingBits(const Layout &from, const Layout &to) {
-  llvm::SmallVector<size_t, 5> bits;
-  for (size_t i = 0; i != 5; ++i) {
+llvm::SmallVector<size_t, 6> decidingBits(const Layout &from, const Layout &to) {
+  llvm::SmallVector<size_t, 6> bits;
+  for (size_t i = 0; i != to.laneBits().size(); ++i) {
     const Coordinates &want = to.laneBits()[i];
     const bool moves = llvm::any_of(want, [](int64_t c) { return c != 0; });
     if (moves && !leaves(want, to.shape()) && holders(from.laneBits(), want) == 0)
@@ -67,7 +70,7 @@ Conversion::Move sourcesOf(const Layout &from, const Layout &to, int64_t reg, ll
   move.lane = holders(from.laneBits(), base);
   for (uint32_t setting = 0; setting != uint32_t{1} << deciding.size(); ++setting) {
     Coordinates element = base;
-    uint32_t lanes = ~uint32_t{0};
+    uint64_t lanes = ~uint64_t{0} >> (64 - to.lanes());
     for (const auto &[i, bit] : llvm::enumerate(deciding)) {
       const bool isSet = setting >> i & 1;
       lanes &= isSet ? lanesWith[bit] : ~lanesWith[bit];
@@ -118,7 +121,7 @@ std::optional<Conversion::Exchange> exchangeOf(const Layout &from, const Layout 
   size_t x = 0;
   for (size_t y : deciding) {
     llvm::SmallVector<std::pair<int64_t, int64_t>> pairs;
-    for (; x != 5 && pairs.empty(); ++x)
+    for (; x != from.laneBits().size() && pairs.empty(); ++x)
       pairs = pairsAlong(to, from.laneBits()[x]);
     if (pairs.empty())
       return std::nullopt;
@@ -168,11 +171,13 @@ int64_t Conversion::shuffles() const {
 
 Conversion conversion(const Layout &from, const Layout &to) {
   Conversion result;
+  assert(from.lanes() == to.lanes());
   if (from.shape() != to.shape() || !staysInWarp(from, to))
     return result;
+  result.laneBits.resize(to.laneBits().size());
 
   // 1. Lanes. A bit that the source holds copies along, or whose values are undefined, stays in its lane.
-  for (size_t i = 0; i != 5; ++i) {
+  for (size_t i = 0; i != to.laneBits().size(); ++i) {
     const Coordinates &want = to.laneBits()[i];
     const bool free = (from.replicatedLaneBits() >> i & 1) || leaves(want, to.shape());
     result.laneBits[i] = (leaves(want, to.shape()) ? 0 : holders(from.laneBits(), want)) | (free ? int64_t{1} << i : 0);

@@ -29,7 +29,6 @@
 
 #include "compiler/ir/Layout.h"
 
-#include <array>
 #include <optional>
 
 namespace sectile::ir {
@@ -40,7 +39,7 @@ struct Conversion {
   /// the shape may be among them.
   struct Source {
     int64_t reg;
-    uint32_t lanes;
+    uint64_t lanes;
   };
   /// How one register of the destination comes to be. Without sources its value is undefined in every lane.
   struct Move {
@@ -61,12 +60,13 @@ struct Conversion {
     };
     llvm::SmallVector<int64_t> start;
     llvm::SmallVector<Swap, 2> before, after;
-    std::array<int64_t, 5> laneBits;
+    llvm::SmallVector<int64_t, 6> laneBits; ///< as below
   };
 
   Kind kind = Kind::shared;
-  llvm::SmallVector<Move> moves;        ///< for each register of the destination; none when shared
-  std::array<int64_t, 5> laneBits = {}; ///< what each bit of the receiving lane XORs into the source lane
+  llvm::SmallVector<Move> moves; ///< for each register of the destination; none when shared
+  /// What each bit of the receiving lane XORs into the source lane.
+  llvm::SmallVector<int64_t, 6> laneBits;
   /// When it takes fewer shuffles. There must be, for every bit of the lane that decides between sources, a bit of the
   /// register to change places with.
   std::optional<Exchange> exchange;
@@ -77,8 +77,8 @@ struct Conversion {
   int64_t shuffles() const;
 };
 
-/// Between layouts of the same shape. The source of a value that several threads hold is the nearest: the own register,
-/// else the own lane, else the own warp.
+/// Between layouts of the same shape for as many lanes. The source of a value that several threads hold is the nearest:
+/// the own register, else the own lane, else the own warp.
 Conversion conversion(const Layout &from, const Layout &to);
 
 } // namespace sectile::ir

@@ -108,7 +108,7 @@ int64_t bankConflicts(const Swizzle &swizzle, const SharedAccess &access) {
   // Lanes past the shape take no part, but keep their place in the passes: they do as a neighbour does.
   const int64_t elements = access.bytes * 8 / access.bits;
   llvm::SmallVector<Coordinates, 0> laneParts;
-  for (int64_t lane = 0; lane != 32; ++lane)
+  for (int64_t lane = 0; lane != layout.lanes(); ++lane)
     laneParts.push_back(layout.coordinates(0, lane, 0)); // register 0 is at 0
   for (int64_t reg = 0; reg < layout.registers(); reg += elements) {
     llvm::SmallVector<int64_t, 32> offsets;

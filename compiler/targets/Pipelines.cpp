@@ -2,9 +2,11 @@
 
 #include "compiler/ir/Block.h"
 #include "compiler/lower/Passes.h"
+#include "compiler/lower/amd/BlockToLlvm.h"
 #include "compiler/lower/host/TileToVector.h"
 #include "compiler/lower/nvidia/BlockToLlvm.h"
 #include "compiler/targets/Backend.h"
+#include "compiler/targets/amdgcn/Pipeline.h"
 #include "compiler/targets/cpu/Pipeline.h"
 #include "compiler/targets/nvptx/Pipeline.h"
 #include "compiler/transforms/Passes.h"
@@ -43,7 +45,7 @@ struct Refuse : mlir::PassWrapper<Refuse, mlir::OperationPass<>> {
 struct Family {
   llvm::StringLiteral name, processor;
 };
-constexpr Family cpuFamily{"cpu", "x86-64-v3"}, nvptxFamily{"nvptx", "sm_80"};
+constexpr Family cpuFamily{"cpu", "x86-64-v3"}, nvptxFamily{"nvptx", "sm_80"}, amdgcnFamily{"amdgcn", "gfx942"};
 
 template <class Options> llvm::Expected<Options> resolve(const Family &family, const PipelineText &text) {
   const llvm::StringRef processor =
@@ -79,6 +81,7 @@ void registerPipelines() {
   registerPasses();
   registerTileToVector();
   registerBlockToLlvm();
+  registerAmdBlockToLlvm();
   registerExpansionPasses();
   registerPipeline(cpuFamily, "sectile-cpu-pipeline", "tile to llvm for the host", cpu::buildCpuPipeline);
   registerPipeline(cpuFamily, "sectile-cpu-tile-to-vector", "the host pipeline's first part", cpu::buildTileToVector);
@@ -88,6 +91,11 @@ void registerPipelines() {
                    nvptx::buildTileToBlock);
   registerPipeline(nvptxFamily, "sectile-nvptx-block-to-llvm", "the NVIDIA pipeline's second part",
                    nvptx::buildBlockToLlvm);
+  registerPipeline(amdgcnFamily, "sectile-amdgcn-pipeline", "tile to llvm for AMD GPUs", amdgcn::buildPipeline);
+  registerPipeline(amdgcnFamily, "sectile-amdgcn-tile-to-block", "the AMD pipeline's first part",
+                   amdgcn::buildTileToBlock);
+  registerPipeline(amdgcnFamily, "sectile-amdgcn-block-to-llvm", "the AMD pipeline's second part",
+                   amdgcn::buildBlockToLlvm);
 }
 
 void registerTargetDialects(mlir::DialectRegistry &registry) {

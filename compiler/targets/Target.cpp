@@ -1,6 +1,7 @@
 #include "compiler/support/Diagnostic.h"
 #include "compiler/support/ScheduleFields.h"
 #include "compiler/targets/Backend.h"
+#include "compiler/targets/amdgcn/Amdgcn.h"
 #include "compiler/targets/cpu/Cpu.h"
 #include "compiler/targets/interpret/Interpret.h"
 #include "compiler/targets/nvptx/Nvptx.h"
@@ -18,6 +19,9 @@ static constexpr Backend table[] = {
     {Target::Kind::nvptx, "nvptx", "'nvptx:<architecture>' (such as nvptx:sm_90a)",
      "blockM, blockN, order, warps, stages, specialize, overlap, softmax, persistent, registers", nvptx::describe,
      nvptx::completeSchedule, nvptx::registerDialects, nvptx::compile},
+    {Target::Kind::amdgcn, "amdgcn", "'amdgcn:<processor>' (such as amdgcn:gfx942)",
+     "blockM, blockN, order, warps, stages", amdgcn::describe, amdgcn::completeSchedule, amdgcn::registerDialects,
+     amdgcn::compile},
     {Target::Kind::interpret, "interpret", "'interpret'", "blockM, blockN, order, threads, vectorWidth",
      interpreter::describe, interpreter::completeSchedule, interpreter::registerDialects, interpreter::compile},
 };
@@ -34,7 +38,7 @@ std::string Target::name() const {
 }
 
 std::string Target::key() const {
-  if (kind == Kind::interpret)
+  if (kind == Kind::interpret || kind == Kind::amdgcn)
     return name();
   if (kind == Kind::nvptx) // limits and instructions follow from the name
     return name() + ':' + nvptx::assemblerNames(nvidia);

@@ -10,8 +10,8 @@
 namespace sectile {
 
 struct Target {
-  enum class Kind { cpu, interpret, nvptx } kind = Kind::cpu;
-  /// cpu: an LLVM processor name. nvptx: an architecture, "sm_90a".
+  enum class Kind { cpu, interpret, nvptx, amdgcn } kind = Kind::cpu;
+  /// cpu: an LLVM processor name. nvptx: an architecture, "sm_90a". amdgcn: a processor, "gfx942".
   std::string processor;
   /// cpu: LLVM's feature string ("+avx2,+fma,…", sorted, complete).
   std::string features;
@@ -54,15 +54,33 @@ struct Target {
     std::string toolkit; ///< where other tools are looked for, as Options::toolkit; shapes no code
   } nvidia;
 
-  /// Identifies all that shapes code: "cpu:znver4:+avx512f,…", "nvptx:sm_90a:nvJitLink 12.9", "interpret".
+  /// amdgcn: a processor's limits and instructions; targets/amdgcn/Describe.cpp has the table.
+  struct Amd {
+    int64_t lanes = 64; ///< of a wave, which is what we call a warp
+    /// What multiplies matrices of f16 and bf16: CDNA's MFMA of 32 x 32 x 8, that with 32 x 32 x 16 as well, RDNA 3's
+    /// and RDNA 4's WMMA.
+    enum class MatrixUnit { mfma, mfmaWide, wmma11, wmma12 } unit = MatrixUnit::mfma;
+    bool isCdna() const { return unit == MatrixUnit::mfma || unit == MatrixUnit::mfmaWide; }
+    // Limits. A unit (CDNA: a compute unit, RDNA: a workgroup processor) has four SIMDs.
+    int64_t ldsPerGroup = 65536, ldsPerUnit = 65536; ///< bytes
+    int64_t threadsPerGroup = 1024, simdsPerUnit = 4;
+    int64_t registersPerLane = 512; ///< of a SIMD, of 32 bits
+    int64_t registersPerWave = 512; ///< that one wave can have
+    int64_t registerGranule = 8, wavesPerSimd = 8;
+    /// On a SIMD, to hide what each waits for: two on CDNA, as many as a wave's most registers leave on RDNA.
+    int64_t wavesWanted() const { return isCdna() ? 2 : 4; }
+  } amd;
+
+  /// Identifies all that shapes code: "cpu:znver4:+avx512f,…", "nvptx:sm_90a:nvJitLink 12.9", "amdgcn:gfx942",
+  /// "interpret".
   std::string key() const;
-  /// "cpu:znver4", "nvptx:sm_90a" or "interpret": for people.
+  /// "cpu:znver4", "nvptx:sm_90a", "amdgcn:gfx942" or "interpret": for people.
   std::string name() const;
 };
 
-/// From "cpu", "cpu:<processor>" (any x86-64 with at least AVX2 and FMA), "nvptx:<architecture>", "interpret", or ""
-/// (cpu). A user error names what is unknown and what exists. `toolkit`: the folder in which the tools of a GPU's
-/// vendor are looked for first (Options::toolkit).
+/// From "cpu", "cpu:<processor>" (any x86-64 with at least AVX2 and FMA), "nvptx:<architecture>",
+/// "amdgcn:<processor>", "interpret", or "" (cpu). A user error names what is unknown and what exists. `toolkit`: the
+/// folder in which the tools of a GPU's vendor are looked for first (Options::toolkit).
 llvm::Expected<Target> resolveTarget(llvm::StringRef name, llvm::StringRef toolkit = "");
 
 /// The target whose code is best for an NVIDIA device of this compute capability: "nvptx:sm_90a" for 9.0. A device

@@ -31,8 +31,8 @@ bool hasLayout(Value tensor) { return tensorType(tensor).getEncoding() != nullpt
 
 class Assignment {
 public:
-  Assignment(KernelOp kernel, int64_t warps, int sm, bool wgmma)
-      : kernel(kernel), warps(warps), sm(sm), choice(kernel, warps, sm), builder(kernel.getContext()) {
+  Assignment(KernelOp kernel, int64_t warps, const MatrixMachine &machine, bool wgmma)
+      : kernel(kernel), warps(warps), machine(machine), choice(kernel, warps, machine), builder(kernel.getContext()) {
     if (wgmma)
       byWgmma = wgmmaProducts(kernel, warps);
   }
@@ -53,7 +53,7 @@ private:
 
   KernelOp kernel;
   int64_t warps;
-  int sm;
+  MatrixMachine machine;
   LayoutChoice choice;
   llvm::SmallPtrSet<Operation *, 4> byWgmma; ///< products; their accumulators are those of mma
   OpBuilder builder;
@@ -86,6 +86,8 @@ LogicalResult Assignment::run() {
   auto block = BlockKernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), kernel.getFunctionType(),
                                      kernel.getArgAttrsAttr(), kernel.getResAttrsAttr(), static_cast<uint32_t>(warps),
                                      /*shared_bytes=*/IntegerAttr());
+  if (machine.lanes() != 32)
+    block.setLanes(static_cast<uint32_t>(machine.lanes()));
   block.getBody().takeBody(kernel.getBody());
   Operation *end = block.getBody().front().getTerminator();
   builder.setInsertionPoint(end);
@@ -153,7 +155,7 @@ void Assignment::rewrite(Operation *op) {
 }
 
 void Assignment::rewrite(DotOp dot) {
-  ProductPlan plan = planProduct(dot, warps, sm);
+  ProductPlan plan = planProduct(dot, warps, machine);
   ArrayRef<int64_t> a = dot.getA().getType().getShape(), b = dot.getB().getType().getShape();
   Value left, right;
   if (byWgmma.contains(dot)) {
@@ -166,6 +168,9 @@ void Assignment::rewrite(DotOp dot) {
     const int bits = static_cast<int>(plan.element.getIntOrFloatBitWidth());
     left = operandOf(dot, dot.getA(), plan.element, operandALayout(a, bits, plan.grid, warps));
     right = operandOf(dot, dot.getB(), plan.element, operandBLayout(b, bits, plan.grid, warps));
+  } else if (plan.element) {
+    left = operandOf(dot, dot.getA(), plan.element, amdOperandA(*machine.amd, plan.order, a, plan.grid, warps));
+    right = operandOf(dot, dot.getB(), plan.element, amdOperandB(*machine.amd, plan.order, b, plan.grid, warps));
   } else {
     left = get(dot.getA(), choice.of(dot.getA()));
     right = get(dot.getB(), choice.of(dot.getB()));
@@ -249,10 +254,19 @@ struct AssignLayouts : sectile::impl::AssignLayoutsBase<AssignLayouts> {
       getOperation()->emitError("a kernel runs in 1, 2, 4, 8, 16 or 32 warps, got ") << count;
       return signalPassFailure();
     }
+    MatrixMachine machine{{}, sm};
+    for (auto [name, unit] :
+         {std::pair("mfma", AmdUnit::mfma), {"wmma11", AmdUnit::wmma11}, {"wmma12", AmdUnit::wmma12}})
+      if (amd == name)
+        machine.amd = unit;
+    if (!amd.empty() && !machine.amd) {
+      getOperation()->emitError("there is no matrix unit '") << amd << "'; legal: mfma, wmma11, wmma12, or none";
+      return signalPassFailure();
+    }
     SmallVector<KernelOp> kernels;
     getOperation()->walk([&](KernelOp kernel) { kernels.push_back(kernel); });
     for (KernelOp kernel : kernels)
-      if (failed(Assignment(kernel, warps, sm, wgmma).run()))
+      if (failed(Assignment(kernel, warps, machine, wgmma).run()))
         return signalPassFailure();
   }
 };

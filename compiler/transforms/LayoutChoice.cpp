@@ -14,17 +14,17 @@ using namespace sectile::ir;
 //===-- products --------------------------------------------------------------------------------------------------===//
 
 /// The type in which matrix instructions multiply two types exactly, or null.
-static Type mmaElement(Type a, Type b, int sm) {
+static Type mmaElement(Type a, Type b, const MatrixMachine &machine) {
   MLIRContext *context = a.getContext();
   auto isF8 = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
   auto fits16 = [&](auto isWanted) { return (isWanted(a) || isF8(a)) && (isWanted(b) || isF8(b)); };
   if (fits16([](Type type) { return type.isF16(); })) // also two f8: f16 holds both
     return Float16Type::get(context);
-  if (sm < 80)
+  if (!machine.amd && machine.sm < 80)
     return {};
   if (fits16([](Type type) { return type.isBF16(); }))
     return BFloat16Type::get(context);
-  return Float32Type::get(context);
+  return machine.amd ? Type() : Float32Type::get(context); // as three products of tf32
 }
 
 /// The smallest power of two that is not below `count`, at most `limit`, itself one.
@@ -32,11 +32,34 @@ static int64_t powerOfTwoFor(int64_t count, int64_t limit) {
   return std::min<int64_t>(limit, llvm::PowerOf2Ceil(static_cast<uint64_t>(count)));
 }
 
-ProductPlan sectile::planProduct(DotOp dot, int64_t warps, int sm) {
+/// Whether a tensor is made of the results of products, element by element. Some have their layouts already.
+static bool isOfProducts(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (!op || isa<DotOp, BlockDotOp>(op))
+    return op != nullptr;
+  return (isElementwise(op) || isa<ConvertOp>(op)) && llvm::any_of(op->getOperands(), [](Value operand) {
+           return isa<RankedTensorType>(operand.getType()) && isOfProducts(operand);
+         });
+}
+
+static ProductPlan planAmdProduct(DotOp dot, Type element, int64_t warps, AmdUnit unit) {
   ArrayRef<int64_t> shape = dot.getResult().getType().getShape();
-  Type element = mmaElement(dot.getA().getType().getElementType(), dot.getB().getType().getElementType(), sm);
+  const int64_t tile = amdTile(unit);
+  WarpGrid grid;
+  grid.m = powerOfTwoFor(llvm::divideCeil(shape[0], tile), warps);
+  grid.n = powerOfTwoFor(llvm::divideCeil(shape[1], tile), warps / grid.m);
+  return {unit == AmdUnit::mfma ? DotKind::mfma : DotKind::wmma, element, grid,
+          amdAccumulator(unit, shape, grid, warps),
+          isOfProducts(dot.getA()) ? DepthOrder::asAccumulator : DepthOrder::wide};
+}
+
+ProductPlan sectile::planProduct(DotOp dot, int64_t warps, const MatrixMachine &machine) {
+  ArrayRef<int64_t> shape = dot.getResult().getType().getShape();
+  Type element = mmaElement(dot.getA().getType().getElementType(), dot.getB().getType().getElementType(), machine);
   if (!element)
-    return {DotKind::fma, {}, {}, Layout::blocked(shape, warps, shape[1] % 4 == 0 ? 4 : 1)};
+    return {DotKind::fma, {}, {}, Layout::blocked(shape, warps, shape[1] % 4 == 0 ? 4 : 1, machine.lanes())};
+  if (machine.amd)
+    return planAmdProduct(dot, element, warps, *machine.amd);
   // Warps along m first: a row's maximum and sum then stay in one warp.
   WarpGrid grid;
   grid.m = powerOfTwoFor(llvm::divideCeil(shape[0], 16), warps);
@@ -86,7 +109,8 @@ std::optional<Layout> sectile::sourceLayout(Operation *moving, const Layout &res
 
 //===-- classes ---------------------------------------------------------------------------------------------------===//
 
-LayoutChoice::LayoutChoice(Operation *kernel, int64_t warps, int sm) : warps(warps) {
+LayoutChoice::LayoutChoice(Operation *kernel, int64_t warps, const MatrixMachine &machine)
+    : warps(warps), lanes(machine.lanes()) {
   // 1. Kinds and classes.
   kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
     const bool ofScalars = isa<arith::ConstantOp, SplatOp, IotaOp>(op) || isElementwise(op) || isMoving(op);
@@ -109,7 +133,7 @@ LayoutChoice::LayoutChoice(Operation *kernel, int64_t warps, int sm) : warps(war
 
   // 2. Products choose.
   kernel->walk<WalkOrder::PreOrder>([&](DotOp dot) {
-    assign(dot.getResult(), planProduct(dot, warps, sm).accumulator);
+    assign(dot.getResult(), planProduct(dot, warps, machine).accumulator);
     propagate();
   });
 
@@ -243,12 +267,12 @@ Layout LayoutChoice::of(Value tensor) const {
 
 Layout LayoutChoice::blocked(RankedTensorType type, int64_t vectorBytes) const {
   const int64_t bytes = (type.getElementTypeBitWidth() + 7) / 8, last = type.getShape().back();
-  const int64_t perThread = std::max<int64_t>(1, type.getNumElements() / (32 * warps));
+  const int64_t perThread = std::max<int64_t>(1, type.getNumElements() / (lanes * warps));
   int64_t vector = std::max<int64_t>(1, vectorBytes / bytes);
   // Whole vectors, and something to do for every thread.
   vector = std::min<int64_t>(vector, last & -last);
   vector = std::min<int64_t>(vector, llvm::bit_floor(static_cast<uint64_t>(perThread)));
-  return Layout::blocked(type.getShape(), warps, vector);
+  return Layout::blocked(type.getShape(), warps, vector, lanes);
 }
 
 /// Lanes that hold neighbours of a vector give them away, and get vectors of their own: a bit of the lane and one of
@@ -286,7 +310,7 @@ Layout LayoutChoice::stored(StoreOp store) const {
 Layout LayoutChoice::replicated(ArrayRef<int64_t> shape) const {
   const Coordinates nothing(shape.size(), 0);
   return {{},
-          SmallVector<Coordinates>(5, nothing),
+          SmallVector<Coordinates>(llvm::Log2_64(static_cast<uint64_t>(lanes)), nothing),
           SmallVector<Coordinates>(llvm::Log2_64(static_cast<uint64_t>(warps)), nothing),
           shape};
 }

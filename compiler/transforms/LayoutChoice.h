@@ -17,6 +17,7 @@
 // What a product multiplies decides nothing: it is converted.
 #pragma once
 
+#include "compiler/ir/AmdFragments.h"
 #include "compiler/ir/Block.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -27,14 +28,22 @@
 
 namespace sectile {
 
-/// How a product is computed.
+/// What of a machine decides on layouts.
+struct MatrixMachine {
+  std::optional<ir::AmdUnit> amd; ///< else NVIDIA's mma.sync
+  int sm = 80;                    ///< of NVIDIA
+  int64_t lanes() const { return amd ? ir::amdLanes(*amd) : 32; }
+};
+
+/// How a product is computed. Without `element` by fma.
 struct ProductPlan {
   ir::DotKind kind;
-  mlir::Type element; ///< that the operands have or are converted to, exactly; mma only
-  ir::WarpGrid grid;  ///< mma only
+  mlir::Type element; ///< that the operands have or are converted to, exactly
+  ir::WarpGrid grid;
   ir::Layout accumulator;
+  ir::DepthOrder order = ir::DepthOrder::wide; ///< AMD
 };
-ProductPlan planProduct(ir::DotOp dot, int64_t warps, int sm);
+ProductPlan planProduct(ir::DotOp dot, int64_t warps, const MatrixMachine &machine);
 
 bool isElementwise(mlir::Operation *op);
 
@@ -44,7 +53,7 @@ std::optional<ir::Layout> sourceLayout(mlir::Operation *moving, const ir::Layout
 
 class LayoutChoice {
 public:
-  LayoutChoice(mlir::Operation *kernel, int64_t warps, int sm);
+  LayoutChoice(mlir::Operation *kernel, int64_t warps, const MatrixMachine &machine);
 
   /// Whether the tensor is made of scalars alone.
   bool isRecomputed(mlir::Value tensor) const { return recomputed.contains(tensor); }
@@ -73,7 +82,7 @@ private:
   std::optional<ir::Layout> fromOperands(mlir::Value member) const;
   int64_t vectorBytes(mlir::Value member) const;
 
-  int64_t warps;
+  int64_t warps, lanes;
   llvm::DenseSet<mlir::Value> recomputed;
   llvm::SmallVector<mlir::Value> anchored; ///< in program order
   llvm::EquivalenceClasses<Id> classes;    ///< of anchored values

@@ -14,12 +14,13 @@ def AssignLayouts : Pass<"sectile-assign-layouts", "::mlir::ModuleOp"> {
     bytes. Every tile program gets layouts.
 
     Products of f16, of bf16 (from sm_80 on), of f8 with any of them, and of f32 (as tf32, from sm_80 on) use matrix
-    instructions, others `fma`.
+    instructions, others `fma`. On AMD's GPUs f16, bf16 and f8 do.
   }];
   let options = [
     Option<"warps", "warps", "int32_t", "4", "of the thread block: a power of two up to 32">,
     Option<"sm", "sm", "int32_t", "80", "the compute capability, 75 or more">,
-    Option<"wgmma", "wgmma", "bool", "false", "whether products that can are computed by wgmma: all of a kernel or none">];
+    Option<"wgmma", "wgmma", "bool", "false", "whether products that can are computed by wgmma: all of a kernel or none">,
+    Option<"amd", "amd", "std::string", [{""}], "AMD's matrix unit: mfma, wmma11 or wmma12; none: NVIDIA's">];
   let dependentDialects = ["::sectile::ir::BlockDialect"];
 }
 

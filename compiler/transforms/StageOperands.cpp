@@ -8,6 +8,10 @@
 //      is read last, after the waits for other operands: fragments are then read as the product needs them, and none
 //      takes registers while the others arrive.
 //   4. In a loop they also meet before the buffer is filled again, since others may still read it.
+//
+// AMD's fragments hold several k in a register, and no instruction turns them on the way. What does not run along k in
+// memory (the values of attention) is turned as it is written: each thread loads a few rows of a few columns, and
+// writes columns to a buffer that holds the transpose. Rows of A are loaded as fragments: nobody else needs them.
 #include "compiler/ir/Block.h"
 #include "compiler/ir/LayoutConversion.h"
 #include "compiler/transforms/Barriers.h"
@@ -103,6 +107,34 @@ bool isStaged(ConvertOp convert) {
   return kind == Conversion::Kind::shared || (kind == Conversion::Kind::shuffle && origin.getDefiningOp<LoadOp>());
 }
 
+bool isAmd(DotKind kind) { return kind == DotKind::mfma || kind == DotKind::wmma; }
+
+/// A layout in which each thread has `keys` x `vector` elements of [rows, columns], so that it can load along rows and
+/// write along columns; lanes along columns first, then warps. With the register's bits of rows first where
+/// `rowsFirst`.
+Layout turnable(ArrayRef<int64_t> shape, int64_t keys, int64_t vector, int64_t lanes, int64_t warps, bool rowsFirst) {
+  SmallVector<Coordinates> along, across, laneBits, warpBits;
+  for (int64_t i = 1; i < vector; i *= 2)
+    along.push_back({0, i});
+  for (int64_t i = 1; i < keys; i *= 2)
+    across.push_back({i, 0});
+  int64_t columns = vector, rows = keys;
+  auto next = [&]() -> Coordinates {
+    if (columns < shape[1])
+      return {0, std::exchange(columns, 2 * columns)};
+    if (rows < shape[0])
+      return {std::exchange(rows, 2 * rows), 0};
+    return {0, 0};
+  };
+  for (int64_t i = 1; i < lanes; i *= 2)
+    laneBits.push_back(next());
+  for (int64_t i = 1; i < warps; i *= 2)
+    warpBits.push_back(next());
+  SmallVector<Coordinates> registers(rowsFirst ? across : along);
+  registers.append(rowsFirst ? along : across);
+  return Layout(registers, laneBits, warpBits, shape);
+}
+
 class Staging {
 public:
   Staging(BlockKernelOp kernel, bool asyncCopies, int64_t operandRegisters)
@@ -115,6 +147,8 @@ private:
   void stage(Value tensor, ArrayRef<Use> uses);
   SharedType bufferType(RankedTensorType type, ArrayRef<Use> uses, bool isCopy);
   bool isReadOutside(const Use &use);
+  bool loadAsFragment(BlockDotOp dot, OpOperand *operand, ConvertOp convert);
+  Value turned(Value tensor, SmallVectorImpl<Use> &uses);
   Value readFor(Value tensor, Value buffer, const Use &use);
 
   BlockKernelOp kernel;
@@ -136,9 +170,63 @@ void Staging::collect(BlockDotOp dot) {
     auto convert = tensor.getDefiningOp<ConvertOp>();
     if (!convert)
       continue;
+    if (isAmd(dot.getKind()) && !transposed && loadAsFragment(dot, operand, convert))
+      continue;
     if (isStaged(convert))
       staged[convert.getSource()].push_back({operand, transposed});
   }
+}
+
+/// A's rows, where nobody else reads them and neighbours along k are neighbours in memory.
+bool Staging::loadAsFragment(BlockDotOp dot, OpOperand *operand, ConvertOp convert) {
+  auto load = convert.getSource().getDefiningOp<LoadOp>();
+  if (operand != &dot.getAMutable() || !load || !load->hasOneUse() || !convert->hasOneUse())
+    return false;
+  auto argument = cast<BlockArgument>(load.getView());
+  if (!kernel.getArgAttr(argument.getArgNumber(), "tile.unit_stride"))
+    return false;
+  load.getResult().setType(convert.getResult().getType());
+  convert.getResult().replaceAllUsesWith(load.getResult());
+  return true;
+}
+
+/// The transpose of a tensor, made such that threads have columns to write: of one that is only loaded for fragments
+/// that run along its rows. `uses` change sides. Null: it stays as it is.
+Value Staging::turned(Value tensor, SmallVectorImpl<Use> &uses) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  auto load = tensor.getDefiningOp<LoadOp>();
+  const auto isTurned = [&](const Use &use) {
+    auto dot = cast<BlockDotOp>(use.operand->getOwner());
+    return isAmd(dot.getKind()) && (use.operand == &dot.getAMutable()) == use.transposed;
+  };
+  if (!llvm::all_of(uses, isTurned) || !load ||
+      llvm::any_of(tensor.getUsers(), [](Operation *user) { return !isa<ConvertOp>(user); }))
+    return {};
+  // 1. Four rows, which are the neighbours of a fragment, by as many columns as keep all threads busy.
+  const Layout before = layoutOf(type);
+  ArrayRef<int64_t> shape = type.getShape();
+  constexpr int64_t keys = 4, bytes = 16;
+  const int64_t threads = before.lanes() * before.warps();
+  int64_t vector = std::min<int64_t>(bytes / bytesOf(type.getElementType()), shape[1] & -shape[1]);
+  while (vector > 1 && keys * vector * threads > shape[0] * shape[1])
+    vector /= 2;
+  if (shape[0] % keys != 0)
+    return {};
+  auto layout = [&](bool rowsFirst) {
+    return turnable(shape, keys, vector, before.lanes(), before.warps(), rowsFirst);
+  };
+  load.getResult().setType(withLayout(type, layout(false)));
+  // 2. The registers of a column side by side, and then it is a row.
+  builder.setInsertionPointAfterValue(tensor);
+  const Layout columns = layout(true);
+  Value sorted = ConvertOp::create(builder, tensor.getLoc(), withLayout(type, columns), tensor);
+  constexpr int64_t order[] = {1, 0};
+  auto turnedType = RankedTensorType::get({shape[1], shape[0]}, type.getElementType());
+  Value result = TransposeOp::create(builder, tensor.getLoc(), withLayout(turnedType, columns.transposed(order)),
+                                     sorted, builder.getDenseI64ArrayAttr(order));
+  for (Use &use : uses)
+    use.transposed = !use.transposed;
+  return result;
 }
 
 SharedType Staging::bufferType(RankedTensorType type, ArrayRef<Use> uses, bool isCopy) {
@@ -146,7 +234,8 @@ SharedType Staging::bufferType(RankedTensorType type, ArrayRef<Use> uses, bool i
   const int bits = static_cast<int>(8 * bytes);
   Swizzle swizzle = Swizzle::forRows(rowBytes);
   auto read = dyn_cast<RankedTensorType>(uses.front().operand->get().getType());
-  const bool isMma = cast<BlockDotOp>(uses.front().operand->getOwner()).getKind() == DotKind::mma;
+  const DotKind kind = cast<BlockDotOp>(uses.front().operand->getOwner()).getKind();
+  const bool isMma = kind == DotKind::mma || isAmd(kind);
   const bool transposed = uses.front().transposed;
   if (isMma && !isCopy && rowBytes % 16 == 0 && !matrixAccesses(layoutOf(read), bits, transposed ? 0 : 1)) {
     const SharedAccess write{layoutOf(type), bits, false, vectorBytes(layoutOf(type), bits, false)};
@@ -236,8 +325,10 @@ Value Staging::readFor(Value tensor, Value buffer, const Use &use) {
 
 void Staging::run() {
   kernel.walk([&](BlockDotOp dot) { collect(dot); });
-  for (auto &[tensor, uses] : staged)
-    stage(tensor, uses);
+  for (auto &[tensor, uses] : staged) {
+    Value transpose = turned(tensor, uses);
+    stage(transpose ? transpose : tensor, uses);
+  }
   for (const std::function<void()> &read : lateReads)
     read();
   for (auto [commit, wait] : groups)

@@ -38,7 +38,7 @@ constexpr Choice choices[] = {
     {"", any, any, any, true, 0, 64, 64},
 };
 
-/// The same for NVIDIA GPUs: by the target's name, the bytes of an element and the sizes. Rows of a wide head take much
+/// The same for GPUs: by the target's name, the bytes of an element and the sizes. Rows of a wide head take much
 /// shared memory and many registers; each block below fits the smallest GPU of its rows (64 KB on sm_75, 99 KB on
 /// sm_86, sm_89 and sm_120), and up to head dimension 256 no register is spilled (tests/nvptx/).
 struct GpuChoice {
@@ -52,6 +52,16 @@ struct GpuChoice {
 // room for both.
 constexpr GpuChoice gpuChoices[] = {
     // target, bytes, headDim, seqlenQ, seqlenK, blockM, blockN, warps, stages
+    {"amdgcn:gfx1", 2, 128, any, any, 64, 64, 4, 1}, // 16 rows a wave
+    {"amdgcn:gfx1", 2, 256, any, any, 64, 32, 4, 1}, //
+    {"amdgcn:gfx1", 2, any, any, any, 16, 16, 4, 1}, //
+    {"amdgcn:", 2, 128, any, any, 128, 64, 4, 1},    // 32 rows a wave, two of which are on a SIMD
+    {"amdgcn:", 2, 256, any, any, 128, 32, 4, 1},    //
+    {"amdgcn:", 2, any, any, any, 32, 16, 4, 1},     //
+    {"amdgcn:", 4, 64, any, any, 32, 32, 4, 1},      // by scalar instructions
+    {"amdgcn:", 4, 128, any, any, 32, 16, 4, 1},     //
+    {"amdgcn:", 4, 256, any, any, 16, 16, 4, 1},     //
+    {"amdgcn:", 4, any, any, any, 16, 8, 4, 1},      //
     {"nvptx:sm_75", 2, 64, any, any, 64, 64, 4, 2},  //
     {"nvptx:sm_75", 2, 128, any, any, 64, 32, 4, 2}, //
     {"nvptx:sm_75", 2, 256, any, any, 64, 16, 8, 2}, //
@@ -182,7 +192,7 @@ static Schedule completeTiles(const Schedule &asked, const ForwardProblem &probl
                               std::string_view target, int threads) {
   if (std::optional<Schedule> roles = completeRolesSchedule(asked, problem, band, target))
     return *roles;
-  if (target.starts_with("nvptx:"))
+  if (target.starts_with("nvptx:") || target.starts_with("amdgcn:"))
     return completeGpuSchedule(asked, problem, target);
   const int64_t headDim = std::max(problem.headDim, problem.headDimV);
   const auto blocks = [&](int64_t rows) { return (problem.seqlenQ + rows - 1) / rows; };

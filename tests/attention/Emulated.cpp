@@ -9,8 +9,8 @@
 using namespace sectile;
 
 /// Of an executable; kept, for a test often launches one many times.
-static const emulate::BlockProgram &programOf(const Executable &executable) {
-  static std::map<std::string, emulate::BlockProgram> programs;
+static const warps::BlockProgram &programOf(const Executable &executable) {
+  static std::map<std::string, warps::BlockProgram> programs;
   const auto found = programs.find(executable.key());
   if (found != programs.end())
     return found->second;

@@ -27,7 +27,7 @@ Session &session() {
 
 Stream stream() { return isCudaTarget(targetUnderTest()) ? Stream::cuda(nullptr) : Stream::host(); }
 
-bool reduced() { return targetUnderTest().starts_with("interpret") || emulatedTarget(); }
+bool reduced() { return targetUnderTest().starts_with("interpret") || isEmulated(); }
 
 void attend(Session &session, const ArrayView &q, const ArrayView &k, const ArrayView &v, const ArrayView &out,
             const std::optional<ArrayView> &lse, const AttentionOptions &options, const Schedule &schedule) {

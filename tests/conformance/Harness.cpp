@@ -11,6 +11,7 @@
 #include "compiler/Compiler.h"
 #include "compiler/interpret/Interpreter.h"
 #include "compiler/support/Diagnostic.h"
+#include "runtime/EmulatedKernel.h"
 #include "runtime/host/HostCode.h"
 
 #include "sectile/Error.h"
@@ -43,7 +44,10 @@ Target targetUnderTest() {
   if (const std::optional<std::string> emulated = test::emulatedTarget())
     return valueOrThrow(resolveTarget(*emulated, /*toolkit=*/"none"));
   const std::string &name = test::targetUnderTest();
-  return valueOrThrow(resolveTarget(name == "cuda" ? deviceTargetName() : name));
+  const bool isAmd = name.starts_with("emulate:"); // the others are above
+  return valueOrThrow(resolveTarget(name == "cuda" ? deviceTargetName()
+                                    : isAmd        ? "amdgcn" + name.substr(name.find(':'))
+                                                   : name));
 }
 
 int64_t resource(const Artifact &artifact, std::string_view wanted) {
@@ -147,6 +151,20 @@ private:
   CudaDevice::Function function;
 };
 
+/// A code object for an AMD GPU, on the product's emulator.
+class conformance::Program::CodeObjectProgram final : public Code {
+public:
+  explicit CodeObjectProgram(Artifact given)
+      : artifact(std::move(given)), kernel(valueOrThrow(EmulatedKernel::load(artifact))) {}
+  void run(const std::vector<int64_t> &words, Grid grid) const override {
+    valueOrThrow(kernel->run(words.data(), grid, /*threads=*/2));
+  }
+
+private:
+  const Artifact artifact;
+  std::unique_ptr<EmulatedKernel> kernel;
+};
+
 #ifdef SECTILE_EMULATOR
 class conformance::Program::EmulatedProgram final : public Code {
 public:
@@ -161,7 +179,7 @@ private:
   static const std::string &llvmStage(const Artifact &artifact) {
     return llvm::find_if(artifact.stages, [](const Stage &stage) { return stage.name == "llvm"; })->text;
   }
-  emulate::BlockProgram program;
+  warps::BlockProgram program;
 };
 #endif
 
@@ -190,6 +208,8 @@ conformance::Program::Program(TracedKernel kernel, const Schedule &schedule) : t
   else if (test::emulatedTarget())
     code = std::make_unique<EmulatedProgram>(artifact);
 #endif
+  else if (target.kind == Target::Kind::amdgcn)
+    code = std::make_unique<CodeObjectProgram>(artifact);
   else
     code = std::make_unique<CudaProgram>(artifact);
 }

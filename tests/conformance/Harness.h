@@ -36,6 +36,7 @@ private:
   class HostProgram;
   class CudaProgram;
   class EmulatedProgram;
+  class CodeObjectProgram;
   Program(TracedKernel kernel, const Schedule &schedule);
   TracedKernel traced;
   std::unique_ptr<const Code> code;

@@ -7,7 +7,7 @@
 #include <memory>
 
 using namespace sectile;
-using namespace sectile::emulate;
+using namespace sectile::warps;
 
 namespace {
 
@@ -240,7 +240,7 @@ private:
 
 } // namespace
 
-Instruction emulate::readAssembly(const std::string &text, const std::vector<AsmOperand> &operands) {
+Instruction warps::readAssembly(const std::string &text, const std::vector<AsmOperand> &operands) {
   auto program = std::make_shared<const Program>(Reader(text, operands).read());
   std::string name = text;
   for (const Statement &statement : program->statements)

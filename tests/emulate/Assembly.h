@@ -5,7 +5,7 @@
 
 #include "tests/emulate/Block.h"
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 /// Where operand $i of an asm statement is, in words of what the call passes.
 struct AsmOperand {
@@ -17,4 +17,4 @@ struct AsmOperand {
 /// bar.arrive, mbarrier.try_wait.parity are.
 Instruction readAssembly(const std::string &text, const std::vector<AsmOperand> &operands);
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 class AsyncCopies {
 public:
@@ -44,4 +44,4 @@ private:
   std::vector<std::vector<Copy>> groups;
 };
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

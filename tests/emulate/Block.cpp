@@ -8,7 +8,7 @@
 #include <utility>
 
 using namespace sectile;
-using namespace sectile::emulate;
+using namespace sectile::warps;
 
 Block::Block(const BlockShape &shape, char *shared)
     : shape(shape), shared(shared), threads(shape.threads), warps(shape.threads / warpSize), mbarriers(shared) {

@@ -16,7 +16,7 @@
 #include <map>
 #include <random>
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 class Block;
 
@@ -132,4 +132,4 @@ private:
   std::string failure;
 };
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

@@ -5,7 +5,7 @@
 #include <cstring>
 
 using namespace sectile;
-using namespace sectile::emulate;
+using namespace sectile::warps;
 
 namespace {
 
@@ -135,7 +135,7 @@ Run ofBlock(const std::string &full) {
 
 } // namespace
 
-Instruction emulate::instructionNamed(const std::string &name) {
+Instruction warps::instructionNamed(const std::string &name) {
   if (Run run = ofBlock(name))
     return {name, std::move(run)};
   if (const auto instruction = warpInstruction(name)) {

@@ -3,9 +3,9 @@
 
 #include "tests/emulate/Block.h"
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 /// "llvm.nvvm.mbarrier.init.shared", and all that Instructions.h has. Throws InternalError when there is none.
 Instruction instructionNamed(const std::string &name);
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

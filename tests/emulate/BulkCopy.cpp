@@ -6,7 +6,7 @@
 #include <string>
 
 using namespace sectile;
-using namespace sectile::emulate;
+using namespace sectile::warps;
 
 constexpr uint32_t chunkBytes = 16;
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 /// What takes the place of the driver's CUtensorMap: an array, and how a box of it lies in shared memory. A box has
 /// `rows` indices of the last dimension but one, `columns` of the last, one of each other.
@@ -52,4 +52,4 @@ private:
   uint32_t to, barrierAddress;
 };
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

@@ -31,7 +31,7 @@ std::string readFrom(const std::string &place) { return "%read = llvm.load " + p
 /// A kernel of 128 threads; places are 16 bytes each. Thread t's other is thread 127 - t, which is in another warp.
 /// What it has read goes to the output: the result, by thread. Thread t's input is 1000 + t.
 std::vector<float> run(const std::string &body) {
-  const emulate::BlockProgram program(R"(
+  const warps::BlockProgram program(R"(
 module {
   llvm.mlir.global external @shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
   llvm.func @kernel(%words: !llvm.ptr {llvm.align = 8 : i64, llvm.byval = !llvm.array<2 x i64>})

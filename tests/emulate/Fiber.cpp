@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-using namespace sectile::emulate;
+using namespace sectile::warps;
 
 void Fiber::start(std::function<void()> given) {
   body = std::move(given);

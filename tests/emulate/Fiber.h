@@ -6,7 +6,7 @@
 #include <memory>
 #include <ucontext.h>
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 class Fiber {
 public:
@@ -32,4 +32,4 @@ private:
   bool entered = false, done = true;
 };
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

@@ -27,7 +27,7 @@
 #include <utility>
 
 using namespace sectile;
-using namespace sectile::emulate;
+using namespace sectile::warps;
 
 struct HostCode::Jit {
   std::unique_ptr<llvm::orc::LLJIT> jit;

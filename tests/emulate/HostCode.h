@@ -6,7 +6,7 @@
 #include <deque>
 #include <memory>
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 /// A tensor map that the kernel's parameter begins with: of which argument, and how a box of it lies.
 struct TensorMapRequest {
@@ -52,4 +52,4 @@ private:
   void (*entry)(const void *parameter) = nullptr;
 };
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

@@ -9,7 +9,7 @@
 #include <cstring>
 
 using namespace sectile;
-using namespace sectile::emulate;
+using namespace sectile::warps;
 
 namespace {
 
@@ -114,7 +114,7 @@ template <NarrowFloat format> uint32_t decodePair(uint32_t pair) {
 
 } // namespace
 
-std::optional<WarpInstruction> emulate::warpInstruction(const std::string &name) {
+std::optional<WarpInstruction> warps::warpInstruction(const std::string &name) {
   const auto product = [](Element a, Element b, int k) {
     return WarpInstruction([=](const WarpState &warp) { multiply(a, b, k, warp); });
   };
@@ -152,7 +152,7 @@ std::optional<WarpInstruction> emulate::warpInstruction(const std::string &name)
   return std::nullopt;
 }
 
-std::optional<ThreadInstruction> emulate::threadInstruction(const std::string &name) {
+std::optional<ThreadInstruction> warps::threadInstruction(const std::string &name) {
   if (name == "llvm.nvvm.cp.async.cg.shared.global.16" || name == "llvm.nvvm.cp.async.cg.shared.global.16.s") {
     const bool isPart = name.ends_with(".s");
     return [=](AsyncCopies &copies, const uint32_t *in, uint32_t *) {

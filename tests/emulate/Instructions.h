@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 constexpr int warpSize = 32;
 
@@ -27,4 +27,4 @@ std::optional<WarpInstruction> warpInstruction(const std::string &name);
 using ThreadInstruction = std::function<void(AsyncCopies &copies, const uint32_t *in, uint32_t *out)>;
 std::optional<ThreadInstruction> threadInstruction(const std::string &name);
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

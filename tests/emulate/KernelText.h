@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 /// Every thread of a kernel finds in %t its number, in %shared the shared memory, in %p0, %p1, … the addresses of the
 /// arguments, which are arrays of one dimension, in %map0, … its tensor maps; %f0 is 0.0.
@@ -122,4 +122,4 @@ private:
   std::map<std::pair<int64_t, std::string>, std::string> known;
 };
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

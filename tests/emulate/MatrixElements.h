@@ -3,7 +3,7 @@
 
 #include "compiler/support/Float.h"
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 enum class Element { f16, bf16, tf32, e4m3, e5m2 };
 
@@ -32,4 +32,4 @@ inline uint32_t elementBits(Element type, const uint32_t *words, int i) {
   return bits == 32 ? word : word & ((1u << bits) - 1);
 }
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

@@ -5,7 +5,7 @@
 #include <cstring>
 
 using namespace sectile;
-using namespace sectile::emulate;
+using namespace sectile::warps;
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 class Mbarriers {
 public:
@@ -48,4 +48,4 @@ private:
   std::map<uint32_t, Barrier> barriers;
 };
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

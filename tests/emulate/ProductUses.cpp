@@ -5,7 +5,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 
-bool sectile::emulate::isProduct(const llvm::CallInst &call) {
+bool sectile::warps::isProduct(const llvm::CallInst &call) {
   const auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
   return assembly && assembly->getAsmString().contains("wgmma.mma_async");
 }
@@ -21,10 +21,10 @@ static bool handsOn(const llvm::Use &use) {
 /// Accumulators are the operands that are f32; A in registers comes in words.
 static bool isAccumulator(const llvm::Use &use) {
   const auto *call = llvm::dyn_cast<llvm::CallInst>(use.getUser());
-  return call && sectile::emulate::isProduct(*call) && use->getType()->isFloatTy();
+  return call && sectile::warps::isProduct(*call) && use->getType()->isFloatTy();
 }
 
-void sectile::emulate::resolveProductUses(llvm::Function &kernel, Resolve resolve) {
+void sectile::warps::resolveProductUses(llvm::Function &kernel, Resolve resolve) {
   llvm::SetVector<llvm::Value *> results;
   for (llvm::Instruction &instruction : llvm::instructions(kernel))
     if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && isProduct(*call))

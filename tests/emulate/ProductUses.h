@@ -10,7 +10,7 @@ class Instruction;
 class Value;
 } // namespace llvm
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 bool isProduct(const llvm::CallInst &call);
 
@@ -19,4 +19,4 @@ bool isProduct(const llvm::CallInst &call);
 using Resolve = llvm::function_ref<llvm::Value *(llvm::Value *value, llvm::Instruction *before)>;
 void resolveProductUses(llvm::Function &kernel, Resolve resolve);
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

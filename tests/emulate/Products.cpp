@@ -3,7 +3,7 @@
 #include "sectile/Error.h"
 
 using namespace sectile;
-using namespace sectile::emulate;
+using namespace sectile::warps;
 
 namespace {
 

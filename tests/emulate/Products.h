@@ -11,7 +11,7 @@
 #include <deque>
 #include <memory>
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 /// What a thread gives to an instruction. A in registers, or the descriptor of it.
 struct WgmmaArguments {
@@ -60,4 +60,4 @@ private:
   std::deque<size_t> groups; ///< committed, in flight: the number after the last product of each
 };
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

@@ -16,7 +16,7 @@
 #include <catch2/catch.hpp>
 
 using namespace sectile;
-using namespace sectile::emulate;
+using namespace sectile::warps;
 using Catch::Matchers::Contains;
 
 namespace {

@@ -10,7 +10,7 @@
 #include <cstring>
 
 using namespace sectile;
-using namespace sectile::emulate;
+using namespace sectile::warps;
 using Catch::Matchers::Contains;
 
 namespace {

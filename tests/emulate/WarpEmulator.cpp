@@ -9,7 +9,7 @@
 #include <cstring>
 
 using namespace sectile;
-using namespace sectile::emulate;
+using namespace sectile::warps;
 
 BlockProgram::BlockProgram(const std::string &llvmStage) : code(std::make_unique<HostCode>(llvmStage)) {}
 BlockProgram::BlockProgram(BlockProgram &&) noexcept = default;

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 class HostCode;
 
@@ -45,4 +45,4 @@ private:
   std::unique_ptr<HostCode> code;
 };
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

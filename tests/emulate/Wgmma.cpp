@@ -9,7 +9,7 @@
 #include <map>
 
 using namespace sectile;
-using namespace sectile::emulate;
+using namespace sectile::warps;
 
 namespace {
 
@@ -128,7 +128,7 @@ std::optional<uint32_t> SharedOperand::changed() const {
 
 //===-- the product ----------------------------------------------------------------------------------------------===//
 
-Matrix emulate::matrixA(const SharedOperand &operand, int k) {
+Matrix warps::matrixA(const SharedOperand &operand, int k) {
   Matrix a;
   for (int i = 0; i < rows; ++i)
     for (int p = 0; p < k; ++p)
@@ -137,7 +137,7 @@ Matrix emulate::matrixA(const SharedOperand &operand, int k) {
 }
 
 /// Blocks of 8 rows and 128 bits, as for mma: 0 and 1 below each other, 2 and 3 to their right.
-Matrix emulate::matrixA(const Wgmma &instruction, const uint32_t *const (&words)[warpGroupSize]) {
+Matrix warps::matrixA(const Wgmma &instruction, const uint32_t *const (&words)[warpGroupSize]) {
   const int pack = 32 / bitsOf(instruction.a);
   Matrix a(static_cast<size_t>(rows) * instruction.k);
   for (int thread = 0; thread < warpGroupSize; ++thread)
@@ -149,7 +149,7 @@ Matrix emulate::matrixA(const Wgmma &instruction, const uint32_t *const (&words)
   return a;
 }
 
-void emulate::multiplyAdd(const Wgmma &instruction, const Matrix &a, const SharedOperand &b, Matrix &d) {
+void warps::multiplyAdd(const Wgmma &instruction, const Matrix &a, const SharedOperand &b, Matrix &d) {
   const int n = instruction.n, k = instruction.k;
   Matrix right(static_cast<size_t>(k) * n);
   for (int j = 0; j < n; ++j)

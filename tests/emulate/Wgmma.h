@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace sectile::emulate {
+namespace sectile::warps {
 
 constexpr int warpGroupSize = 128;
 
@@ -59,4 +59,4 @@ Matrix matrixA(const Wgmma &instruction, const uint32_t *const (&words)[warpGrou
 /// D += A B: D is 64 x n, B n columns of k.
 void multiplyAdd(const Wgmma &instruction, const Matrix &a, const SharedOperand &b, Matrix &d);
 
-} // namespace sectile::emulate
+} // namespace sectile::warps

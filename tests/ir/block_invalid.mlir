@@ -49,7 +49,7 @@ block.kernel @basis() attributes {warps = 1 : i32} {
 
 // -----
 
-// expected-error@+1 {{a layout has five bases of lanes, got 4}}
+// expected-error@+1 {{a layout has 5 or 6 bases of lanes, got 4}}
 #row = #block.layout<register = [], lane = [[1], [2], [4], [8]], warp = []>
 
 // -----

@@ -27,8 +27,8 @@ struct Numbers {
   }
 };
 
-emulate::BlockProgram programOf(const std::string &block) {
-  return emulate::BlockProgram(LoweredKernel(block, valueOrThrow(resolveTarget("nvptx:sm_90a", "none"))).text());
+warps::BlockProgram programOf(const std::string &block) {
+  return warps::BlockProgram(LoweredKernel(block, valueOrThrow(resolveTarget("nvptx:sm_90a", "none"))).text());
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// SUITE [--target interpret|cpu|cuda|nvptx:sm_80|emulate:sm_80|…] [Catch2's options]
+// SUITE [--target interpret|cpu|cuda|nvptx:sm_80|emulate:sm_80|emulate:gfx942|…] [Catch2's options]
 //
 // Exits with 77, which ctest reports as skipped, when the target needs a device that is not there.
 #include "tests/support/CudaDevice.h"
@@ -15,9 +15,11 @@ static std::string target = "interpret";
 const std::string &sectile::test::targetUnderTest() { return target; }
 
 std::optional<std::string> sectile::test::emulatedTarget() {
-  const std::string_view prefix = "emulate:";
-  return target.starts_with(prefix) ? std::optional("nvptx:" + target.substr(prefix.size())) : std::nullopt;
+  const std::string_view prefix = "emulate:sm_";
+  return target.starts_with(prefix) ? std::optional("nvptx:sm_" + target.substr(prefix.size())) : std::nullopt;
 }
+
+bool sectile::test::isEmulated() { return target.starts_with("emulate:"); }
 
 int main(int argc, char **argv) {
   Catch::Session session;

@@ -257,7 +257,7 @@ TEST_CASE("what is no layout") {
   CHECK(message({}, lanes, {}, {4, 32}) == "");
   CHECK(message({}, lanes, {}, {}) == "a layout needs a shape of rank and sizes from 1 on, this one is []");
   CHECK(message({}, lanes, {}, {4, 0}) == "a layout needs a shape of rank and sizes from 1 on, this one is [4, 0]");
-  CHECK(message({}, {{1, 0}}, {}, {4, 32}) == "a warp has 32 lanes: lane needs 5 bases, not the 1 in [[1, 0]]");
+  CHECK(message({}, {{1, 0}}, {}, {4, 32}) == "a warp has 32 or 64 lanes: lane needs 5 or 6 bases, not the 1 in [[1, 0]]");
   CHECK(message({{1}}, lanes, {}, {4, 32}) == "basis 0 of register, [1], has 1 coordinates, the tensor has rank 2");
   CHECK(message({{1, 0}, {0, 0}}, lanes, {}, {4, 32}) ==
         "basis 1 of register, [0, 0], moves nothing: only lanes and warps may hold copies");

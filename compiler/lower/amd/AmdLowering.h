@@ -28,6 +28,8 @@ private:
   mlir::Value exp2(mlir::Value exponent) override;
   mlir::Value reciprocal(mlir::Value divisor) override;
   mlir::Value opaque(mlir::Value number) override;
+  bool loadsWholeTiles() const override { return true; }
+  bool packsFloats() const override { return warpLanes == 64; } ///< v_pk_mul_f32 and its kind, of CDNA
 
   // --- across lanes (Lanes.cpp) ---
   mlir::Value shuffleWordXor(mlir::Value word, int64_t mask) override;

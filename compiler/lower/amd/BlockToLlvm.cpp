@@ -3,7 +3,6 @@
 #include "compiler/lower/amd/AmdLowering.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -29,7 +28,7 @@ struct AmdBlockToLlvm : PassWrapper<AmdBlockToLlvm, OperationPass<ModuleOp>> {
   StringRef getArgument() const override { return "sectile-block-to-llvm-amd"; }
   StringRef getDescription() const override { return "block kernels become the program of one lane of an AMD GPU"; }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, LLVM::LLVMDialect, ROCDL::ROCDLDialect, math::MathDialect, scf::SCFDialect>();
+    registry.insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect>();
   }
 
   void runOnOperation() override {

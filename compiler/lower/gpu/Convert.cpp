@@ -58,6 +58,12 @@ KernelLowering::Values KernelLowering::acrossLanes(const Layout &from, const Lay
   return result;
 }
 
+/// Whether each bit of a lane's number stays what it is.
+static bool isIdentity(ArrayRef<int64_t> laneBases) {
+  return llvm::all_of(llvm::enumerate(laneBases),
+                      [](auto basis) { return basis.value() == int64_t{1} << basis.index(); });
+}
+
 /// Within warps. Every register of the result comes from one lane, though its number there may depend on the lane that
 /// receives it: then the registers are exchanged, or several are fetched, and each lane takes its own.
 KernelLowering::Values KernelLowering::shuffled(const Conversion &way, const Values &values) {
@@ -65,7 +71,7 @@ KernelLowering::Values KernelLowering::shuffled(const Conversion &way, const Val
     return exchanged(way, values);
   std::map<std::pair<int64_t, int64_t>, Value> fetched; // by register and source lane of lane 0
   const SmallVector<int64_t> laneBases(way.laneBits.begin(), way.laneBits.end());
-  const bool stays = laneBases == SmallVector<int64_t>{1, 2, 4, 8, 16};
+  const bool stays = isIdentity(laneBases);
   auto fetch = [&](int64_t reg, int64_t laneOfFirst) {
     if (stays && laneOfFirst == 0)
       return values[reg];
@@ -86,8 +92,10 @@ KernelLowering::Values KernelLowering::shuffled(const Conversion &way, const Val
     }
     Value value = fetch(move.sources.front().reg, move.lane);
     for (const Conversion::Source &source : llvm::drop_begin(move.sources)) {
-      Value receives =
-          code.truncate(code.make<arith::ShRUIOp>(code.i32(static_cast<int32_t>(source.lanes)), lane), code.i1Type());
+      Type mask = code.builder.getIntegerType(static_cast<unsigned>(warpLanes)); // a bit a lane
+      Value own = warpLanes > 32 ? code.zeroExtend(lane, mask) : lane;
+      Value receives = code.truncate(
+          code.make<arith::ShRUIOp>(code.integer(mask, static_cast<int64_t>(source.lanes)), own), code.i1Type());
       value = code.select(receives, fetch(source.reg, move.lane), value);
     }
     result.push_back(value);
@@ -112,7 +120,7 @@ KernelLowering::Values KernelLowering::exchanged(const Conversion &way, const Va
 
   swap(exchange.before);
   const SmallVector<int64_t> laneBases(exchange.laneBits.begin(), exchange.laneBits.end());
-  const bool stays = laneBases == SmallVector<int64_t>{1, 2, 4, 8, 16};
+  const bool stays = isIdentity(laneBases);
   std::map<int64_t, Value> sourceLanes;
   for (auto [value, move] : llvm::zip(held, way.moves)) {
     if (stays && move.lane == 0)

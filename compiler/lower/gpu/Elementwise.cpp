@@ -42,6 +42,24 @@ static bool computesFloats(Operation *op) {
   });
 }
 
+/// Sums and products of f32, of which some machines do two at a time.
+static bool isPackable(Operation *op) {
+  return isa<arith::MulFOp, arith::AddFOp, arith::SubFOp, math::FmaOp>(op) &&
+         llvm::all_of(op->getOperandTypes(), [](Type type) { return getElementTypeOrSelf(type).isF32(); });
+}
+
+/// Of registers side by side.
+KernelLowering::Values KernelLowering::computePair(Operation *op, ArrayRef<Values> operands, size_t first) {
+  Type pair = code.vectorOf(2, code.f32Type());
+  Values inputs;
+  for (const Values &held : operands) {
+    const bool isScalar = held.size() == 1;
+    inputs.push_back(code.pack({held[isScalar ? 0 : first], held[isScalar ? 0 : first + 1]}, pair));
+  }
+  OperationState state(code.loc, op->getName().getStringRef(), inputs, pair, op->getAttrs());
+  return code.unpack(code.builder.create(state)->getResult(0), code.f32Type());
+}
+
 LogicalResult KernelLowering::lowerElementwise(Operation *op) {
   // 1. The registers of the operands, in f32 where the operation computes; scalars stand for all of them.
   SmallVector<Values> operands;
@@ -56,11 +74,15 @@ LogicalResult KernelLowering::lowerElementwise(Operation *op) {
 
   // 2. The same operation for each register.
   SmallVector<Values> results(op->getNumResults());
+  if (llvm::any_of(operands, [&](const Values &held) { return held.size() != 1 && held.size() != count; }))
+    return op->emitError("needs operands of one layout");
   for (size_t i = 0; i < count; ++i) {
+    if (packsFloats() && isPackable(op) && i + 1 < count) {
+      llvm::append_range(results.front(), computePair(op, operands, i++));
+      continue;
+    }
     Values inputs;
     for (const Values &held : operands) {
-      if (held.size() != 1 && held.size() != count)
-        return op->emitError("needs operands of one layout");
       inputs.push_back(held[held.size() == 1 ? 0 : i]);
     }
     for (auto [list, value] : llvm::zip_equal(results, compute(op, inputs)))

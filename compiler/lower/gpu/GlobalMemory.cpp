@@ -116,9 +116,61 @@ void KernelLowering::lower(LoadOp op) {
     registers[op.getResult()] = loadAll(window, layout, padding, 1);
     return;
   }
+  if (loadsWholeTiles()) {
+    registers[op.getResult()] = loadWholeTile(window, layout, padding, vector);
+    return;
+  }
   registers[op.getResult()] = code.choose(
       vectorsAreWhole(window, vector), heldTypes(op->getResultTypes()),
       [&] { return loadAll(window, layout, padding, vector); }, [&] { return loadAll(window, layout, padding, 1); });
+}
+
+/// Most tiles are inside as a whole: their loads follow one another without a condition. Vectors leave the branches as
+/// they are, since taking them apart would wait for them there.
+KernelLowering::Values KernelLowering::loadWholeTile(const Window &window, const Layout &layout, Value padding,
+                                                     int64_t vector) {
+  Type held = padding.getType(), stored = held.isInteger(1) ? code.i8Type() : held;
+  Type whole = code.vectorOf(vector, stored);
+  const int64_t bytes = vector * memoryBits(held) / 8;
+  SmallVector<int64_t> first; // registers of each vector
+  for (int64_t reg = 0; reg < layout.registers(); reg += vector)
+    if (layout.presence(reg) != Layout::Presence::none)
+      first.push_back(reg);
+  auto packed = [&](ArrayRef<Value> elements) {
+    Values bits(elements);
+    if (held.isInteger(1))
+      for (Value &bit : bits)
+        bit = code.zeroExtend(bit, stored);
+    return code.pack(bits, whole);
+  };
+  const Values paddings(vector, padding);
+  auto guarded = [&](int64_t step) {
+    const Values all = loadAll(window, layout, padding, step);
+    return llvm::map_to_vector<6>(first, [&](int64_t reg) { return packed(ArrayRef<Value>(all).slice(reg, vector)); });
+  };
+  auto unguarded = [&] {
+    Values vectors;
+    for (int64_t reg : first)
+      vectors.push_back(code.load(whole, addressIn(window, layout, layout.base(reg)), bytes));
+    return vectors;
+  };
+  const SmallVector<Type> types(first.size(), whole);
+  Value isWhole = vectorsAreWhole(window, vector);
+  const Values vectors = code.choose(code.bitAnd(isWhole, isWholeTile(window, layout.shape())), types, unguarded, [&] {
+    return code.choose(isWhole, types, [&] { return Values(guarded(vector)); }, [&] { return Values(guarded(1)); });
+  });
+
+  Values values;
+  size_t next = 0;
+  for (int64_t reg = 0; reg < layout.registers(); reg += vector) {
+    if (layout.presence(reg) == Layout::Presence::none) {
+      values.append(paddings);
+      continue;
+    }
+    for (Value element : code.unpack(vectors[next++], stored))
+      values.push_back(held.isInteger(1) ? code.compare(P::ne, element, 0) : element);
+  }
+  return values;
 }
 
 KernelLowering::Values KernelLowering::loadAll(const Window &window, const Layout &layout, Value padding,

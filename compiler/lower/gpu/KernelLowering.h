@@ -85,6 +85,7 @@ protected:
   virtual mlir::Value exp2(mlir::Value exponent) = 0;      ///< 2 ulp; below the normal numbers it may give 0
   virtual mlir::Value reciprocal(mlir::Value divisor) = 0; ///< 1 ulp
   virtual mlir::Value opaque(mlir::Value number) = 0;      ///< the same number, of which nothing is known
+  virtual bool packsFloats() const { return false; }       ///< two sums or products of f32 in one instruction
   virtual bool roundsPairs() const { return true; }        ///< two floats to 16 bits in one instruction
   /// Where there are no instructions, sectile-expand-conversions expands them; narrowing saturates.
   virtual Values widenFloat8(mlir::ValueRange held, mlir::Type element);
@@ -93,6 +94,8 @@ protected:
   virtual bool readFragment(ir::ReadOp) { return false; }
   virtual bool writeFragment(ir::WriteOp) { return false; }
   virtual void written(ir::WriteOp) {} ///< after a write
+  /// Whether loads of tiles that are inside of the view have a branch of their own.
+  virtual bool loadsWholeTiles() const { return false; }
   virtual llvm::LogicalResult lowerByMatrixUnit(ir::BlockDotOp op) = 0;
   /// Operations that only some machines have.
   virtual llvm::LogicalResult lowerOwn(mlir::Operation *op);
@@ -144,6 +147,7 @@ protected:
   llvm::LogicalResult lowerElementwise(mlir::Operation *op);
   llvm::LogicalResult lowerConstant(mlir::arith::ConstantOp op);
   Values compute(mlir::Operation *op, mlir::ValueRange operands);
+  Values computePair(mlir::Operation *op, llvm::ArrayRef<Values> operands, size_t first);
   mlir::Value divide(mlir::Operation *op, mlir::Value a, mlir::Value b);
   mlir::Value shift(mlir::Operation *op, mlir::Value a, mlir::Value b);
   mlir::Type heldType(mlir::Type element); ///< f8 becomes i8
@@ -200,6 +204,7 @@ protected:
   mlir::Value addressBeside(const Window &window, mlir::Value address, llvm::ArrayRef<int64_t> distance);
   mlir::Value vectorsAreWhole(const Window &window, int64_t elements);
   Values loadAll(const Window &window, const ir::Layout &layout, mlir::Value padding, int64_t vector);
+  Values loadWholeTile(const Window &window, const ir::Layout &layout, mlir::Value padding, int64_t vector);
   void forEachStored(const Window &window, const ir::Layout &layout, int64_t vector, bool guarded,
                      llvm::function_ref<void(int64_t reg, mlir::Value address)> store);
   int64_t longestVector(const Window &window, const ir::Layout &layout);
