@@ -133,7 +133,7 @@ const Instruction *Decoder::decode(uint64_t address, std::string &whyNot) {
 
   auto complete = [&](Instruction &part, StringRef partText) {
     const std::string unknown = parseInstruction(partText, generation, part, permutations);
-    part.execute = unknown.empty() ? findSemantics(part) : nullptr;
+    part.execute = unknown.empty() ? findSemantics(part, generation) : nullptr;
     part.kind = classOf(part.mnemonic, part.access);
     if (!part.execute)
       whyNot = "the emulator lacks " +

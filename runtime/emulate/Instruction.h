@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace sectile::emulate {
 
@@ -100,6 +101,7 @@ struct MatrixShape {
   enum class Element : uint8_t { f16, bf16, f32, f64, fp8, bf8, i8, i4, i32 };
   uint16_t m = 0, n = 0, k = 0, blocks = 1;
   Element a = Element::f32, b = Element::f32, c = Element::f32;
+  std::vector<uint16_t> places; ///< of element r of each lane of a result: (block * m + row) * n + column
 };
 
 struct Instruction {

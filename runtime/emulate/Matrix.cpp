@@ -1,9 +1,10 @@
-// MFMA (gfx9) and WMMA (gfx11, gfx12): where each lane's elements belong, and the product.
+// MFMA (gfx9) and WMMA (gfx11, gfx12): the product of two matrices that lie in registers.
 //
 // Operands: lane l of MFMA holds row (of A) or column (of B) l % m of block l / m % blocks, and consecutive k from
 // (l / m / blocks) * (elements of a lane) on. WMMA is the same with m = 16 and 32 lanes; gfx11 wants lanes 16..31 to
-// repeat lanes 0..15, which hold all k. Results lie as rowOf() and columnOf() say.
+// repeat lanes 0..15, which hold all k. Results lie as MatrixShape::places says.
 #include "runtime/emulate/CodeObject.h"
+#include "runtime/emulate/MatrixShape.h"
 #include "runtime/emulate/NumberFormats.h"
 #include "runtime/emulate/Semantics.h"
 #include "runtime/emulate/Wave.h"
@@ -15,56 +16,6 @@ using Element = MatrixShape::Element;
 using u32 = uint32_t;
 
 namespace {
-
-unsigned bitsOf(Element element) {
-  switch (element) {
-  case Element::f16:
-  case Element::bf16:
-    return 16;
-  case Element::fp8:
-  case Element::bf8:
-  case Element::i8:
-    return 8;
-  case Element::i4:
-    return 4;
-  case Element::f64:
-    return 64;
-  default:
-    return 32;
-  }
-}
-
-/// What one lane holds of a result.
-struct Layout {
-  const Instruction &inst;
-  const unsigned lanes;
-  const Generation generation;
-
-  bool isWide() const { return inst.matrix.c == Element::f64; }
-  unsigned perBlock() const {
-    return inst.matrix.m * inst.matrix.n / lanes * (inst.matrix.m == 4 ? inst.matrix.blocks : 1);
-  }
-  unsigned elements() const { return inst.matrix.m * inst.matrix.n * inst.matrix.blocks / lanes; }
-  unsigned columnOf(unsigned lane) const { return lane % inst.matrix.n; }
-  unsigned rowOf(unsigned lane, unsigned r) const {
-    const unsigned group = lane / inst.matrix.n;
-    if (generation == Generation::gfx11)
-      return 2 * r + group;
-    if (generation == Generation::gfx12)
-      return r + 8 * group;
-    if (inst.matrix.m == 4)
-      return isWide() ? lane / 16 : r;
-    if (isWide())
-      return 4 * r + group;
-    r %= perBlock();
-    return inst.matrix.m == 32 ? 8 * (r / 4) + 4 * group + r % 4 : 4 * group + r;
-  }
-  unsigned blockOf(unsigned lane, unsigned r) const {
-    if (inst.matrix.m == 4)
-      return lane / 4 % inst.matrix.blocks;
-    return r / perBlock();
-  }
-};
 
 /// Element i of a lane's operand, as bits.
 uint64_t elementBits(const Wave &wave, const Operand &operand, unsigned bits, unsigned lane, unsigned i) {
@@ -101,8 +52,6 @@ template <class V> V valueOf(uint64_t bits, Element element, const Wave &wave, b
   }
   return V(0);
 }
-
-constexpr unsigned mostElements = 32 * 128; ///< m or n times k of a block
 
 /// A or B of one block: [k][row or column], and rows that are undefined.
 template <class V> struct Source {
@@ -156,172 +105,165 @@ bool readSource(Wave &wave, const Instruction &inst, unsigned index, unsigned bl
   return true;
 }
 
-/// acc[m][n] += A * B, one k after another.
-template <class V> void multiply(const V *a, const V *b, V *acc, unsigned m, unsigned n, unsigned k, bool exact) {
-  for (unsigned step = 0; step < k; ++step)
-    for (unsigned i = 0; i < m; ++i) {
-      const V x = a[step * m + i];
-      const V *row = b + step * n;
-      V *sums = acc + i * n;
-      if constexpr (std::is_floating_point_v<V>)
-        if (!exact) {
-          for (unsigned j = 0; j < n; ++j)
-            sums[j] = std::fma(x, row[j], sums[j]);
-          continue;
-        }
+/// acc[m][n] += A * B, one k after another; `exact`: products have no rounding, so that a fused sum is the same.
+template <bool exact, unsigned n, class V> void multiplyBy(const V *a, const V *b, V *acc, unsigned m, unsigned k) {
+  for (unsigned i = 0; i < m; ++i) {
+    V sums[n];
+    std::copy_n(acc + i * n, n, sums);
+    for (unsigned step = 0; step < k; ++step)
       for (unsigned j = 0; j < n; ++j)
-        sums[j] += x * row[j];
-    }
+        if constexpr (exact || std::is_integral_v<V>)
+          sums[j] += a[step * m + i] * b[step * n + j];
+        else
+          sums[j] = std::fma(a[step * m + i], b[step * n + j], sums[j]);
+    std::copy_n(sums, n, acc + i * n);
+  }
+}
+template <bool exact, class V> void multiply(const V *a, const V *b, V *acc, const MatrixShape &shape) {
+  const auto function = shape.n == 32   ? multiplyBy<exact, 32, V>
+                        : shape.n == 16 ? multiplyBy<exact, 16, V>
+                                        : multiplyBy<exact, 4, V>;
+  function(a, b, acc, shape.m, shape.k);
 }
 
-template <class V> void product(Wave &wave, const Instruction &inst) {
-  const MatrixShape &shape = inst.matrix;
-  const Layout layout{inst, wave.lanes, wave.generation};
-  const Operand &to = inst[0], &from = inst[3];
-  const bool wmma = wave.lanes == 32, narrow = bitsOf(shape.c) == 16;
-  if (wmma && wave.execMask() != wave.allLanes)
-    return wave.fault("a WMMA instruction needs all lanes on");
-  ++wave.counters.mfma;
-  static thread_local Source<V> a, b;
-  alignas(64) V acc[32 * 32];
-  u32 result[64][maxLanes];
-  Poison poison[64];
-  const unsigned elements = layout.elements();
-  const bool exact = bitsOf(shape.a) <= 16; // the product of two elements has no rounding
-  const bool high = narrow && wave.generation == Generation::gfx11 && inst.opSel >> 2 & 1;
-  if (narrow && wave.generation == Generation::gfx11) // the other halves stay
-    for (unsigned r = 0; r < to.dwords; ++r) {
-      std::memcpy(result[r], wave.v[to.reg + r], sizeof result[r]);
-      poison[r] = wave.poison[to.reg + r];
-      (high ? poison[r].high : poison[r].low) = 0;
+/// Where element r of a lane's accumulator is: which register, and by how much 16-bit ones are shifted.
+struct Place {
+  unsigned reg, shift;
+};
+
+template <class V> class Product {
+public:
+  Product(Wave &wave, const Instruction &inst)
+      : wave(wave), inst(inst), shape(inst.matrix), elements(unsigned(shape.places.size()) / wave.lanes),
+        wide(shape.c == Element::f64 ? 2 : 1), narrow(bitsOf(shape.c) == 16), wmma(wave.lanes == 32) {}
+
+  void run() {
+    if (wmma && wave.execMask() != wave.allLanes)
+      return wave.fault("a WMMA instruction needs all lanes on");
+    ++wave.counters.mfma;
+    static thread_local Source<V> a, b;
+    alignas(64) V acc[mostResults];
+    readAccumulator(acc);
+    const bool exact = bitsOf(shape.a) <= 16;
+    uint32_t undefinedA[16] = {}, undefinedB[16] = {};
+    bool undefined = false;
+    for (unsigned block = 0; block < shape.blocks; ++block) {
+      a.undefined = b.undefined = 0;
+      if (!readSource(wave, inst, 1, block, a) || !readSource(wave, inst, 2, block, b))
+        return;
+      undefinedA[block] = a.undefined, undefinedB[block] = b.undefined;
+      undefined |= a.undefined || b.undefined;
+      V *sums = acc + block * shape.m * shape.n;
+      exact ? multiply<true>(a.at, b.at, sums, shape) : multiply<false>(a.at, b.at, sums, shape);
     }
-  // Where an element of the accumulator lies: register, and shift of 16-bit ones.
-  auto placeOf = [&](unsigned r, unsigned &shift) {
-    shift = !narrow ? 0 : wave.generation == Generation::gfx11 ? (high ? 16 : 0) : r % 2 * 16;
-    return !narrow ? r : wave.generation == Generation::gfx11 ? r : r / 2;
-  };
-  for (unsigned block = 0; block < shape.blocks; ++block) {
-    a.undefined = b.undefined = 0;
-    if (!readSource(wave, inst, 1, block, a) || !readSource(wave, inst, 2, block, b))
-      return;
-    auto each = [&](auto function) {
-      for (unsigned r = 0; r < elements; ++r)
-        for (unsigned lane = 0; lane < wave.lanes; ++lane)
-          if (layout.blockOf(lane, r) == block)
-            function(r, lane, layout.rowOf(lane, r) * shape.n + layout.columnOf(lane));
-    };
-    each([&](unsigned r, unsigned lane, unsigned at) {
-      unsigned shift = 0;
-      const unsigned reg = placeOf(r, shift);
-      V value;
-      if (narrow && from.isVector())
-        value = valueOf<V>(wave.v[from.reg + reg][lane] >> shift & 0xffff, shape.c, wave, true);
-      else if (from.isVector() || !from.isFloat || shape.c == Element::f64)
-        value = valueOf<V>(elementBits(wave, from, std::max(32u, bitsOf(shape.c)), lane, r),
-                           narrow ? Element::f32 : shape.c, wave, true);
-      else
-        value = V(from.value);
-      if (wmma && inst.negHi >> 2 & 1)
-        value = value < 0 ? -value : value;
-      if (wmma && inst.negLo >> 2 & 1)
-        value = -value;
-      acc[at] = value;
-    });
-    multiply(a.at, b.at, acc, shape.m, shape.n, shape.k, exact);
-    each([&](unsigned r, unsigned lane, unsigned at) {
-      unsigned shift = 0;
-      const unsigned reg = placeOf(r, shift);
-      V value = acc[at];
-      if (shape.c == Element::f64) {
-        const uint64_t bits = std::bit_cast<uint64_t>(double(value));
-        result[2 * r][lane] = u32(bits), result[2 * r + 1][lane] = u32(bits >> 32);
-      } else if (shape.c == Element::f32) {
-        const float single = float(value);
-        result[r][lane] = asBits(wave.generation == Generation::gfx90a && exact
-                                     ? (asBits(single) & 0x7f800000 ? single : asFloat(asBits(single) & 0x80000000))
-                                     : single);
-      } else if (shape.c == Element::i32) {
-        result[r][lane] = u32(int64_t(value));
-      } else {
-        const u32 half = shape.c == Element::f16 ? floatToHalf(float(value)) : floatToBfloat(float(value));
-        result[reg][lane] = shift || wave.generation == Generation::gfx11
-                                ? (result[reg][lane] & ~(0xffffu << shift)) | half << shift
-                                : half;
+    for (unsigned part = 0; part < inst[0].dwords; ++part)
+      poison[part] = inst[3].isVector() ? wave.poison[inst[3].reg + part] : Poison();
+    if (undefined)
+      spread(undefinedA, undefinedB);
+    writeResult(acc);
+  }
+
+private:
+  /// gfx11 has one 16-bit result in a register and keeps the other half, gfx12 has two.
+  Place placeOf(unsigned r) const {
+    if (!narrow)
+      return {r * wide, 0};
+    return wave.generation == Generation::gfx11 ? Place{r, inst.opSel >> 2 & 1 ? 16u : 0u} : Place{r / 2, r % 2 * 16};
+  }
+
+  void readAccumulator(V *acc) const {
+    const Operand &from = inst[3];
+    for (unsigned r = 0; r < elements; ++r) {
+      const Place place = placeOf(r);
+      const uint16_t *places = &shape.places[r * wave.lanes];
+      for (unsigned lane = 0; lane < wave.lanes; ++lane) {
+        V value;
+        if (!from.isVector())
+          value = from.isFloat ? V(from.value)
+                               : valueOf<V>(elementBits(wave, from, 32 * wide, 0, 0), narrow ? Element::f32 : shape.c,
+                                            wave, true);
+        else if (narrow)
+          value = valueOf<V>(wave.v[from.reg + place.reg][lane] >> place.shift & 0xffff, shape.c, wave, true);
+        else if (wide == 2)
+          value = valueOf<V>(elementBits(wave, from, 64, lane, r), shape.c, wave, true);
+        else
+          value = std::bit_cast<std::conditional_t<sizeof(V) == 4, V, float>>(wave.v[from.reg + r][lane]);
+        if (wmma && inst.negHi >> 2 & 1)
+          value = value < 0 ? -value : value;
+        if (wmma && inst.negLo >> 2 & 1)
+          value = -value;
+        acc[places[lane]] = value;
       }
-      bool undefined = (a.undefined >> (at / shape.n) | b.undefined >> (at % shape.n)) & 1;
-      const unsigned wide = shape.c == Element::f64 ? 2 : 1;
-      if (from.isVector())
-        for (unsigned part = 0; part < wide; ++part) {
-          const Poison &own = wave.poison[from.reg + reg * wide + part];
-          undefined |= (!narrow ? own.any() : shift ? own.high : own.low) >> lane & 1;
-        }
-      if (undefined)
-        for (unsigned part = 0; part < wide; ++part) {
-          Poison &own = poison[reg * wide + part];
-          if (!narrow || !shift)
-            own.low |= uint64_t(1) << lane;
-          if (!narrow || shift)
-            own.high |= uint64_t(1) << lane;
-        }
-    });
+    }
   }
-  for (unsigned part = 0; part < to.dwords; ++part) // whatever EXEC is
-    wave.setDwords(inst, to, part, result[part], wave.allLanes, poison[part]);
-}
 
-bool parseElement(llvm::StringRef &name, Element &element) {
-  const std::pair<const char *, Element> names[] = {
-      {"bf16", Element::bf16}, {"f16", Element::f16}, {"f32", Element::f32}, {"f64", Element::f64},
-      {"fp8", Element::fp8},   {"bf8", Element::bf8}, {"iu8", Element::i8},  {"iu4", Element::i4},
-      {"i8", Element::i8},     {"i32", Element::i32}};
-  for (const auto &[text, value] : names)
-    if (name.consume_front(text))
-      return element = value, true;
-  return false;
-}
-
-/// "f32_32x32x8f16", "f32_32x32x4_2b_bf16", "f32_16x16x32_fp8_bf8"
-bool parseShape(llvm::StringRef name, MatrixShape &shape) {
-  auto number = [&](uint16_t &value) { return !name.consumeInteger(10, value); };
-  if (!parseElement(name, shape.c) || !name.consume_front("_") || !number(shape.m) || !name.consume_front("x") ||
-      !number(shape.n) || !name.consume_front("x") || !number(shape.k))
-    return false;
-  shape.blocks = shape.m == 4 ? 16 : 0;
-  name.consume_front("_");
-  if (uint16_t blocks = 0; !name.empty() && name.front() <= '9') {
-    if (!number(blocks) || !name.consume_front("b"))
-      return false;
-    shape.blocks = blocks;
-    name.consume_front("_");
+  /// An undefined element of A makes its row undefined, one of B its column.
+  void spread(const uint32_t *undefinedA, const uint32_t *undefinedB) {
+    for (unsigned r = 0; r < elements; ++r)
+      for (unsigned lane = 0; lane < wave.lanes; ++lane) {
+        const unsigned at = shape.places[r * wave.lanes + lane], block = at / (shape.m * shape.n);
+        const unsigned row = at / shape.n % shape.m, column = at % shape.n;
+        if (!((undefinedA[block] >> row | undefinedB[block] >> column) & 1))
+          continue;
+        const Place place = placeOf(r);
+        for (unsigned part = 0; part < wide; ++part) {
+          Poison &own = poison[place.reg + part];
+          own.low |= uint64_t(!narrow || !place.shift) << lane;
+          own.high |= uint64_t(!narrow || place.shift) << lane;
+        }
+      }
   }
-  if (!parseElement(name, shape.a))
-    return false;
-  shape.b = shape.a;
-  if (name.consume_front("_") && name != "1k" && !parseElement(name, shape.b))
-    return false;
-  return true;
-}
+
+  void writeResult(const V *acc) {
+    const Operand &to = inst[0];
+    alignas(64) u32 rows[64][maxLanes];
+    if (narrow) // halves that are no result stay
+      for (unsigned part = 0; part < to.dwords; ++part) {
+        std::memcpy(rows[part], wave.v[to.reg + part], sizeof rows[part]);
+        if (wave.generation == Generation::gfx11) {
+          const Poison &old = wave.poison[to.reg + part];
+          inst.opSel >> 2 & 1 ? poison[part].low = old.low : poison[part].high = old.high;
+        }
+      }
+    const bool flush = wave.generation == Generation::gfx90a && bitsOf(shape.a) == 16;
+    for (unsigned r = 0; r < elements; ++r) {
+      const Place place = placeOf(r);
+      const uint16_t *places = &shape.places[r * wave.lanes];
+      u32 *row = rows[place.reg];
+      for (unsigned lane = 0; lane < wave.lanes; ++lane) {
+        const V value = acc[places[lane]];
+        if constexpr (sizeof(V) == 8) {
+          const uint64_t bits = std::bit_cast<uint64_t>(value);
+          row[lane] = u32(bits), rows[place.reg + 1][lane] = u32(bits >> 32);
+        } else if (narrow) {
+          const u32 half = shape.c == Element::f16 ? floatToHalf(float(value)) : floatToBfloat(float(value));
+          row[lane] = (row[lane] & ~(0xffffu << place.shift)) | half << place.shift;
+        } else {
+          const u32 bits = std::bit_cast<u32>(value);
+          row[lane] = flush && !(bits & 0x7f800000) ? bits & 0x80000000 : bits;
+        }
+      }
+    }
+    for (unsigned part = 0; part < to.dwords; ++part) // whatever EXEC is
+      wave.setDwords(inst, to, part, rows[part], wave.allLanes, poison[part]);
+  }
+
+  Wave &wave;
+  const Instruction &inst;
+  const MatrixShape &shape;
+  const unsigned elements, wide;
+  const bool narrow, wmma;
+  Poison poison[64];
+};
+
+template <class V> void product(Wave &wave, const Instruction &inst) { Product<V>(wave, inst).run(); }
 
 } // namespace
 
-Semantics sectile::emulate::findMatrix(Instruction &inst) {
-  llvm::StringRef name = inst.mnemonic;
-  const bool wmma = name.consume_front("v_wmma_");
-  if ((!wmma && !name.consume_front("v_mfma_")) || !parseShape(name, inst.matrix) || inst.operandCount < 4)
+Semantics sectile::emulate::findMatrix(Instruction &inst, Generation generation) {
+  if (!findShape(inst, generation))
     return nullptr;
-  if (inst.cbsz || inst.abid || inst.blgp || (!wmma && inst.negLo))
-    return nullptr; // broadcasts
-  MatrixShape &shape = inst.matrix;
-  // gfx90a's names do not say how many blocks there are; the result's registers do.
-  const unsigned perElement = shape.c == Element::f64 ? 2 : 1;
-  if (wmma)
-    shape.blocks = 1;
-  else
-    shape.blocks = uint16_t(inst[0].dwords / perElement * 64 / (shape.m * shape.n));
-  const unsigned elements = shape.m * shape.n * shape.blocks;
-  if (!shape.blocks || elements / 64 > 32 || shape.m > 32 || shape.n > 32 || shape.m * shape.k > mostElements)
-    return nullptr;
-  switch (shape.c) {
+  switch (inst.matrix.c) {
   case Element::i32:
     return product<uint32_t>; // wraps
   case Element::f64:

@@ -14,12 +14,12 @@ static const SemanticsTable &table() {
   return all;
 }
 
-Semantics sectile::emulate::findSemantics(Instruction &inst) {
+Semantics sectile::emulate::findSemantics(Instruction &inst, Generation generation) {
   const llvm::StringRef name = inst.mnemonic;
   if (auto known = table().find(name); known != table().end())
     return known->second;
   if (name.starts_with("v_mfma_") || name.starts_with("v_wmma_") || name.starts_with("v_smfmac_"))
-    return findMatrix(inst);
+    return findMatrix(inst, generation);
   if (!parseAccess(name, inst.access))
     return nullptr;
   return inst.access.space == Access::Space::lds ? findLds(inst) : findMemory(inst);

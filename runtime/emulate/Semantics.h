@@ -7,6 +7,7 @@
 
 namespace sectile::emulate {
 
+enum class Generation : uint8_t;
 using SemanticsTable = llvm::StringMap<Semantics>;
 
 void addScalarArithmetic(SemanticsTable &table);
@@ -21,10 +22,10 @@ void addLdsLanes(SemanticsTable &table);
 
 /// The function of a mnemonic: of the table, of memory instructions or of matrix ones; null: the emulator lacks it.
 /// Completes `inst` with what the function needs.
-Semantics findSemantics(Instruction &inst);
+Semantics findSemantics(Instruction &inst, Generation generation);
 
 Semantics findMemory(Instruction &inst); ///< global, flat, scratch, buffer, scalar
 Semantics findLds(Instruction &inst);
-Semantics findMatrix(Instruction &inst);
+Semantics findMatrix(Instruction &inst, Generation generation);
 
 } // namespace sectile::emulate
