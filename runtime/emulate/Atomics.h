@@ -1,7 +1,7 @@
 // Atomic operations on memory of the host.
 #pragma once
 
-#include "runtime/emulate/Instruction.h"
+#include "runtime/emulate/WaveInstruction.h"
 
 namespace sectile::emulate {
 

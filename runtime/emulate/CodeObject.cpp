@@ -16,7 +16,9 @@ using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
 
 CodeObject::~CodeObject() = default;
 
-const Instruction *CodeObject::at(uint64_t address, std::string &whyNot) const { return decoder->at(address, whyNot); }
+const WaveInstruction *CodeObject::at(uint64_t address, std::string &whyNot) const {
+  return decoder->at(address, whyNot);
+}
 
 static llvm::Error invalid(const std::string &what) { return userError("emulation: the code object " + what); }
 

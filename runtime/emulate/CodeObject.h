@@ -1,7 +1,7 @@
 // A code object for amdgcn-amd-amdhsa, loaded: its segments, its kernels and its instructions as they are decoded.
 #pragma once
 
-#include "runtime/emulate/Instruction.h"
+#include "runtime/emulate/WaveInstruction.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
@@ -41,7 +41,7 @@ public:
   llvm::ArrayRef<Segment> segments() const { return loaded; }
 
   /// The instruction at an address, or none with the reason.
-  const Instruction *at(uint64_t address, std::string &whyNot) const;
+  const WaveInstruction *at(uint64_t address, std::string &whyNot) const;
 
 private:
   CodeObject() = default;

@@ -8,7 +8,7 @@ using namespace sectile::emulate;
 
 namespace {
 
-template <auto F, bool setsExec, class A, class B = A> void compare(Wave &wave, const Instruction &inst) {
+template <auto F, bool setsExec, class A, class B = A> void compare(Wave &wave, const WaveInstruction &inst) {
   const bool hasResult = inst.operandCount > 2; // gfx10 and later: v_cmpx writes EXEC alone
   Lanes<A> bufferA;
   Lanes<B> bufferB;

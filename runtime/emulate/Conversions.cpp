@@ -35,7 +35,7 @@ Float8 bf8(const Wave &wave) { return {5, 2, wave.generation == Generation::gfx9
 using Format8 = Float8 (*)(const Wave &);
 
 /// A 16-bit result in one half, of which the other one stays.
-void writeHalf(Wave &wave, const Instruction &inst, u32 *values) {
+void writeHalf(Wave &wave, const WaveInstruction &inst, u32 *values) {
   const Operand &to = inst[0];
   const Poison old = wave.poison[to.reg];
   const Poison undefined = to.high ? Poison{old.low, wave.poisonIn} : Poison{wave.poisonIn, old.high};
@@ -46,7 +46,7 @@ void writeHalf(Wave &wave, const Instruction &inst, u32 *values) {
   wave.setDwords(inst, to, 0, values, wave.written(inst), undefined);
 }
 
-template <Format8 format> void packTo8(Wave &wave, const Instruction &inst) {
+template <Format8 format> void packTo8(Wave &wave, const WaveInstruction &inst) {
   Lanes<F32> a, b;
   const float *x = read<F32>(wave, inst, inst[1], a), *y = read<F32>(wave, inst, inst[2], b);
   const Float8 to = format(wave);
@@ -57,7 +57,7 @@ template <Format8 format> void packTo8(Wave &wave, const Instruction &inst) {
 }
 
 /// With random bits, into one byte, of which the others stay.
-template <Format8 format> void stochasticTo8(Wave &wave, const Instruction &inst) {
+template <Format8 format> void stochasticTo8(Wave &wave, const WaveInstruction &inst) {
   Lanes<F32> a;
   Lanes<U32> b;
   const float *x = read<F32>(wave, inst, inst[1], a);
@@ -73,7 +73,7 @@ template <Format8 format> void stochasticTo8(Wave &wave, const Instruction &inst
                  shift < 16 ? Poison{wave.poisonIn, old.high} : Poison{old.low, wave.poisonIn});
 }
 
-template <Format8 format> void from8(Wave &wave, const Instruction &inst) {
+template <Format8 format> void from8(Wave &wave, const WaveInstruction &inst) {
   Lanes<U32> a;
   Lanes<F32> result;
   const u32 *x = read<U32>(wave, inst, inst[1], a);
@@ -84,7 +84,7 @@ template <Format8 format> void from8(Wave &wave, const Instruction &inst) {
   write<F32>(wave, inst, inst[0], result);
 }
 
-template <Format8 format> void pairFrom8(Wave &wave, const Instruction &inst) {
+template <Format8 format> void pairFrom8(Wave &wave, const WaveInstruction &inst) {
   Lanes<U16> a;
   const u32 *x = read<U16>(wave, inst, inst[1], a);
   const Float8 from = format(wave);

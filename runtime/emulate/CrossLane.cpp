@@ -16,21 +16,21 @@ u32 poisonBits(const Wave &wave, const Operand &operand, unsigned lane) {
   return (poison.low >> lane & 1 ? 0xffff : 0) | (poison.high >> lane & 1 ? 0xffff0000 : 0);
 }
 
-void readLaneOf(Wave &wave, const Instruction &inst, unsigned lane) {
+void readLaneOf(Wave &wave, const WaveInstruction &inst, unsigned lane) {
   wave.setScalar32(inst[0], laneBits(wave, inst[1], 0, lane), poisonBits(wave, inst[1], lane));
 }
-void readFirstLane(Wave &wave, const Instruction &inst) {
+void readFirstLane(Wave &wave, const WaveInstruction &inst) {
   const uint64_t on = wave.execMask();
   readLaneOf(wave, inst, on ? llvm::countr_zero(on) : 0);
 }
-void readLane(Wave &wave, const Instruction &inst) {
+void readLane(Wave &wave, const WaveInstruction &inst) {
   u32 poison = 0;
   const u32 lane = wave.scalar32(inst[2], poison);
   if (poison)
     return wave.faultPoison("the number of the lane", -1, inst[2]);
   readLaneOf(wave, inst, lane % wave.lanes);
 }
-void writeLane(Wave &wave, const Instruction &inst) { // whatever EXEC is
+void writeLane(Wave &wave, const WaveInstruction &inst) { // whatever EXEC is
   u32 poison = 0, lanePoison = 0;
   const u32 value = wave.scalar32(inst[1], poison), lane = wave.scalar32(inst[2], lanePoison) % wave.lanes;
   if (lanePoison)
@@ -44,7 +44,7 @@ void writeLane(Wave &wave, const Instruction &inst) { // whatever EXEC is
 }
 
 /// D = S1 + how many bits of S0 are below this lane, of the lanes from `first`.
-template <unsigned first> void countBelow(Wave &wave, const Instruction &inst) {
+template <unsigned first> void countBelow(Wave &wave, const WaveInstruction &inst) {
   Lanes<U32> a, b, result;
   const u32 *mask = read<U32>(wave, inst, inst[1], a), *addend = read<U32>(wave, inst, inst[2], b);
   for (unsigned lane = 0; lane < wave.lanes; ++lane) {
@@ -56,7 +56,7 @@ template <unsigned first> void countBelow(Wave &wave, const Instruction &inst) {
 
 /// Lane i of each row of 16 reads lane sel(i) of its own row, or of its neighbour: sel is a nibble of S1 (lanes 0 to 7)
 /// or S2, which `var` forms take from the lane itself.
-template <bool otherRow, bool var> void permuteRow(Wave &wave, const Instruction &inst) {
+template <bool otherRow, bool var> void permuteRow(Wave &wave, const WaveInstruction &inst) {
   u32 result[maxLanes];
   Poison poison;
   const Operand &source = inst[1];
@@ -87,7 +87,7 @@ template <bool otherRow, bool var> void permuteRow(Wave &wave, const Instruction
 }
 
 /// Exchanges the odd rows of the first register with the even rows of the second one.
-template <unsigned row> void swapRows(Wave &wave, const Instruction &inst) {
+template <unsigned row> void swapRows(Wave &wave, const WaveInstruction &inst) {
   const unsigned a = inst[0].reg, b = inst[1].reg;
   const uint64_t on = wave.execMask();
   auto exchange = [](uint64_t &x, unsigned i, uint64_t &y, unsigned j) {
@@ -109,7 +109,7 @@ template <unsigned row> void swapRows(Wave &wave, const Instruction &inst) {
       wave.origin[reg] = wave.origin[a] ? wave.origin[a] : wave.origin[b];
 }
 
-void permute64(Wave &wave, const Instruction &inst) { // lane i of a wave of 64 reads lane i ^ 32
+void permute64(Wave &wave, const WaveInstruction &inst) { // lane i of a wave of 64 reads lane i ^ 32
   u32 result[maxLanes];
   const Poison own = wave.poison[inst[1].reg];
   for (unsigned lane = 0; lane < wave.lanes; ++lane)

@@ -32,8 +32,8 @@ struct Decoder::Llvm {
 };
 
 Decoder::Decoder(uint64_t begin, uint64_t end, Generation generation)
-    : begin(begin), end(end), generation(generation), slots(new std::atomic<const Instruction *>[(end - begin) / 4]()) {
-}
+    : begin(begin), end(end), generation(generation),
+      slots(new std::atomic<const WaveInstruction *>[(end - begin) / 4]()) {}
 Decoder::~Decoder() = default;
 
 llvm::Expected<std::unique_ptr<Decoder>> Decoder::create(StringRef processor, Generation generation, uint64_t begin,
@@ -94,12 +94,12 @@ static Class classOf(StringRef name, const Access &access) {
 }
 
 /// Both halves of a dual issue read before either writes.
-static void executeBoth(Wave &wave, const Instruction &inst) {
+static void executeBoth(Wave &wave, const WaveInstruction &inst) {
   const unsigned reg = inst[0].reg;
   uint32_t before[maxLanes], result[maxLanes];
   const Poison poisonBefore = wave.poison[reg];
   std::memcpy(before, wave.v[reg], sizeof before);
-  const Instruction &second = *inst.second;
+  const WaveInstruction &second = *inst.second;
   inst.first(wave, inst);
   const Poison poison = wave.poison[reg];
   std::memcpy(result, wave.v[reg], sizeof result);
@@ -111,10 +111,10 @@ static void executeBoth(Wave &wave, const Instruction &inst) {
   wave.poison[reg] = poison;
 }
 
-const Instruction *Decoder::decode(uint64_t address, std::string &whyNot) {
+const WaveInstruction *Decoder::decode(uint64_t address, std::string &whyNot) {
   const std::lock_guard lock(mutex);
-  std::atomic<const Instruction *> &slot = slots[(address - begin) / 4];
-  if (const Instruction *known = slot.load(std::memory_order_acquire))
+  std::atomic<const WaveInstruction *> &slot = slots[(address - begin) / 4];
+  if (const WaveInstruction *known = slot.load(std::memory_order_acquire))
     return known;
   const llvm::ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t *>(address), size_t(end - address));
   llvm::MCInst mcInst;
@@ -124,14 +124,14 @@ const Instruction *Decoder::decode(uint64_t address, std::string &whyNot) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm->printer->printInst(&mcInst, address, "", *llvm->subtarget, os);
-  auto inst = std::make_unique<Instruction>();
+  auto inst = std::make_unique<WaveInstruction>();
   std::replace(text.begin(), text.end(), '\t', ' ');
   inst->text = StringRef(text).trim().str();
   inst->address = address;
   inst->size = uint8_t(size);
   inst->immediate = uint16_t(bytes[0] | bytes[1] << 8);
 
-  auto complete = [&](Instruction &part, StringRef partText) {
+  auto complete = [&](WaveInstruction &part, StringRef partText) {
     const std::string unknown = parseInstruction(partText, generation, part, permutations);
     part.execute = unknown.empty() ? findSemantics(part, generation) : nullptr;
     part.kind = classOf(part.mnemonic, part.access);
@@ -146,7 +146,7 @@ const Instruction *Decoder::decode(uint64_t address, std::string &whyNot) {
     if (!complete(*inst, first))
       return nullptr;
   } else {
-    auto other = std::make_unique<Instruction>();
+    auto other = std::make_unique<WaveInstruction>();
     other->text = inst->text, other->address = address, other->size = inst->size;
     auto withoutDual = [](StringRef part) {
       part = part.trim();
@@ -159,7 +159,7 @@ const Instruction *Decoder::decode(uint64_t address, std::string &whyNot) {
     inst->execute = executeBoth;
     inst->second = instructions.emplace_back(std::move(other)).get();
   }
-  const Instruction *result = instructions.emplace_back(std::move(inst)).get();
+  const WaveInstruction *result = instructions.emplace_back(std::move(inst)).get();
   slot.store(result, std::memory_order_release);
   return result;
 }

@@ -87,7 +87,7 @@ bool Group::releaseBarrier() {
 
 //===-- running --------------------------------------------------------------------------------------------------===//
 
-std::string Group::describe(const Instruction &inst) const {
+std::string Group::describe(const WaveInstruction &inst) const {
   return "'" + inst.text + "' at +0x" + llvm::utohexstr(inst.address - context.kernel.entry, true);
 }
 
@@ -173,7 +173,7 @@ bool Group::step(Wave &wave, uint64_t count) {
   std::string whyNot;
   uint64_t &done = executed[wave.index];
   while (count-- && wave.state == Wave::State::running) {
-    const Instruction *inst = context.code.at(wave.pc, whyNot);
+    const WaveInstruction *inst = context.code.at(wave.pc, whyNot);
     if (!inst) {
       wave.fault(whyNot + " (at +0x" + llvm::Twine::utohexstr(wave.pc - context.kernel.entry) + ")");
       return report(wave);
@@ -185,8 +185,8 @@ bool Group::step(Wave &wave, uint64_t count) {
     }
     if (!wave.waits.none()) {
       uint16_t reg = 0;
-      for (const Instruction *part = inst; part; part = part->second)
-        if (const Instruction *load = wave.waits.pendingFor(*part, reg)) {
+      for (const WaveInstruction *part = inst; part; part = part->second)
+        if (const WaveInstruction *load = wave.waits.pendingFor(*part, reg)) {
           const bool scalar = reg >= vectorRegisters;
           wave.fault("register " +
                      llvm::Twine(scalar                    ? "s"

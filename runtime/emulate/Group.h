@@ -39,13 +39,13 @@ public:
 private:
   bool inBounds(Wave &wave, unsigned lane, uint32_t address, uint32_t size);
   bool race(Wave &wave, unsigned lane, uint32_t address, bool writing, bool otherWrites, uint32_t otherWave,
-            const Instruction *other);
+            const WaveInstruction *other);
 
   /// Since which barrier and by which wave a byte was touched: epoch << 8 | several << 7 | atomic << 6 | wave.
   using Touch = uint32_t;
   std::vector<uint8_t> bytes, undefinedBytes, pendingBytes;
   std::vector<Touch> writes, reads;
-  std::vector<const Instruction *> writers, readers;
+  std::vector<const WaveInstruction *> writers, readers;
   uint32_t epoch = 1;
   bool anyPending = false;
   std::vector<uint32_t> stamps; ///< the last phase that used a dword
@@ -62,7 +62,7 @@ public:
   uint8_t *global(Wave &wave, unsigned lane, uint64_t address, uint32_t size, bool write);
   void signalBarrier(Wave &wave);
   /// "'ds_read_b32 v0, v1' at 0x40": an instruction with its offset from the kernel's entry.
-  std::string describe(const Instruction &inst) const;
+  std::string describe(const WaveInstruction &inst) const;
 
   const LaunchContext &context;
   Lds lds;

@@ -28,7 +28,7 @@ bool Lds::inBounds(Wave &wave, unsigned lane, uint32_t address, uint32_t size) {
 }
 
 bool Lds::race(Wave &wave, unsigned lane, uint32_t address, bool writing, bool otherWrites, uint32_t otherWave,
-               const Instruction *other) {
+               const WaveInstruction *other) {
   wave.fault("a race in LDS at byte " + llvm::Twine(address) + ": this wave " + (writing ? "writes" : "reads") +
                  " what " + (otherWave & several ? "several waves" : "wave " + llvm::Twine(otherWave & waveMask)) +
                  (otherWrites ? " wrote" : " read") + " since the last barrier with " + wave.group.describe(*other),

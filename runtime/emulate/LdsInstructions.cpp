@@ -34,7 +34,7 @@ void countConflicts(Wave &wave, const u32 *addresses, unsigned bytes) {
   }
 }
 
-void await(Wave &wave, const Instruction &inst, const Operand *result) {
+void await(Wave &wave, const WaveInstruction &inst, const Operand *result) {
   Waits::Request request{&inst, 0, 0, true, 0, 0};
   if (result)
     request.first = result->reg, request.count = result->dwords;
@@ -57,7 +57,7 @@ void setPoison(uint64_t &mask, unsigned lane, bool value) {
 }
 
 /// Loads `bytes` at an address of each lane into the registers from `reg`.
-bool loadFrom(Wave &wave, const Instruction &inst, const u32 *addresses, unsigned reg, unsigned bytes) {
+bool loadFrom(Wave &wave, const WaveInstruction &inst, const u32 *addresses, unsigned reg, unsigned bytes) {
   const Access &access = inst.access;
   const uint64_t on = wave.execMask();
   Lds &lds = wave.group.lds;
@@ -86,7 +86,7 @@ bool loadFrom(Wave &wave, const Instruction &inst, const u32 *addresses, unsigne
   return true;
 }
 
-bool storeTo(Wave &wave, const Instruction &inst, const u32 *addresses, const Operand &data, unsigned bytes) {
+bool storeTo(Wave &wave, const WaveInstruction &inst, const u32 *addresses, const Operand &data, unsigned bytes) {
   const Access &access = inst.access;
   const uint64_t on = wave.execMask();
   Lds &lds = wave.group.lds;
@@ -115,7 +115,7 @@ void addressesOf(const Wave &wave, const Operand &base, u32 offset, u32 *address
     addresses[lane] = wave.v[base.reg][lane] + offset;
 }
 
-void load(Wave &wave, const Instruction &inst) {
+void load(Wave &wave, const WaveInstruction &inst) {
   ++wave.counters.ldsReads;
   const Access &access = inst.access;
   u32 addresses[maxLanes];
@@ -134,7 +134,7 @@ void load(Wave &wave, const Instruction &inst) {
   await(wave, inst, &inst[0]);
 }
 
-void store(Wave &wave, const Instruction &inst) {
+void store(Wave &wave, const WaveInstruction &inst) {
   ++wave.counters.ldsWrites;
   const Access &access = inst.access;
   u32 addresses[maxLanes];
@@ -153,7 +153,7 @@ void store(Wave &wave, const Instruction &inst) {
   await(wave, inst, nullptr);
 }
 
-void atomic(Wave &wave, const Instruction &inst) {
+void atomic(Wave &wave, const WaveInstruction &inst) {
   ++wave.counters.ldsWrites;
   const Access &access = inst.access;
   const unsigned base = access.returns ? 1 : 0;
@@ -198,7 +198,7 @@ void atomic(Wave &wave, const Instruction &inst) {
 //===-- lanes ----------------------------------------------------------------------------------------------------===//
 
 /// Each lane gets the value of lane `from[lane]`; -1 and lanes that are off give 0.
-void gather(Wave &wave, const Instruction &inst, const Operand &source, const int *from) {
+void gather(Wave &wave, const WaveInstruction &inst, const Operand &source, const int *from) {
   u32 result[maxLanes];
   Poison poison;
   const Poison own = wave.poison[source.reg];
@@ -214,7 +214,7 @@ void gather(Wave &wave, const Instruction &inst, const Operand &source, const in
   await(wave, inst, &inst[0]);
 }
 
-void backwardPermute(Wave &wave, const Instruction &inst) {
+void backwardPermute(Wave &wave, const WaveInstruction &inst) {
   ++wave.counters.ldsReads;
   if (!addressIsDefined(wave, inst[1]))
     return;
@@ -226,7 +226,7 @@ void backwardPermute(Wave &wave, const Instruction &inst) {
   wave.fault("the emulator lacks ds_bpermute_b32 for waves of 64 lanes on this processor");
 }
 
-void forwardPermute(Wave &wave, const Instruction &inst) {
+void forwardPermute(Wave &wave, const WaveInstruction &inst) {
   ++wave.counters.ldsReads;
   if (!addressIsDefined(wave, inst[1]))
     return;
@@ -238,7 +238,7 @@ void forwardPermute(Wave &wave, const Instruction &inst) {
   gather(wave, inst, inst[2], from);
 }
 
-void swizzle(Wave &wave, const Instruction &inst) {
+void swizzle(Wave &wave, const WaveInstruction &inst) {
   ++wave.counters.ldsReads;
   const u32 pattern = inst.immediate;
   int from[maxLanes];
@@ -256,7 +256,7 @@ void swizzle(Wave &wave, const Instruction &inst) {
 
 /// gfx950: rows of 16 lanes load a block and get it transposed. Lane i has column i: element j of its result is element
 /// i % n of what lane (16 / n') j + i / n loaded, with n elements of `bits` in a lane.
-template <unsigned bits> void loadTransposed(Wave &wave, const Instruction &inst) {
+template <unsigned bits> void loadTransposed(Wave &wave, const WaveInstruction &inst) {
   ++wave.counters.ldsReads;
   if (!addressIsDefined(wave, inst[1]))
     return;
@@ -292,7 +292,7 @@ template <unsigned bits> void loadTransposed(Wave &wave, const Instruction &inst
 
 } // namespace
 
-Semantics sectile::emulate::findLds(Instruction &inst) {
+Semantics sectile::emulate::findLds(WaveInstruction &inst) {
   switch (inst.access.kind) {
   case Access::Kind::load:
     return load;
@@ -311,5 +311,5 @@ void sectile::emulate::addLdsLanes(SemanticsTable &t) {
   t["ds_read_b64_tr_b16"] = loadTransposed<16>;
   t["ds_read_b64_tr_b8"] = loadTransposed<8>;
   t["ds_read_b64_tr_b4"] = loadTransposed<4>;
-  t["ds_nop"] = [](Wave &, const Instruction &) {};
+  t["ds_nop"] = [](Wave &, const WaveInstruction &) {};
 }

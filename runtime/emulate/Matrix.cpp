@@ -61,7 +61,7 @@ template <class V> struct Source {
 
 /// `width` is m for A and n for B. False after a fault.
 template <class V>
-bool readSource(Wave &wave, const Instruction &inst, unsigned index, unsigned block, Source<V> &out) {
+bool readSource(Wave &wave, const WaveInstruction &inst, unsigned index, unsigned block, Source<V> &out) {
   const MatrixShape &shape = inst.matrix;
   const Operand &operand = inst[index];
   const Element element = index == 1 ? shape.a : shape.b;
@@ -133,7 +133,7 @@ struct Place {
 
 template <class V> class Product {
 public:
-  Product(Wave &wave, const Instruction &inst)
+  Product(Wave &wave, const WaveInstruction &inst)
       : wave(wave), inst(inst), shape(inst.matrix), elements(unsigned(shape.places.size()) / wave.lanes),
         wide(shape.c == Element::f64 ? 2 : 1), narrow(bitsOf(shape.c) == 16), wmma(wave.lanes == 32) {}
 
@@ -249,18 +249,18 @@ private:
   }
 
   Wave &wave;
-  const Instruction &inst;
+  const WaveInstruction &inst;
   const MatrixShape &shape;
   const unsigned elements, wide;
   const bool narrow, wmma;
   Poison poison[64];
 };
 
-template <class V> void product(Wave &wave, const Instruction &inst) { Product<V>(wave, inst).run(); }
+template <class V> void product(Wave &wave, const WaveInstruction &inst) { Product<V>(wave, inst).run(); }
 
 } // namespace
 
-Semantics sectile::emulate::findMatrix(Instruction &inst, Generation generation) {
+Semantics sectile::emulate::findMatrix(WaveInstruction &inst, Generation generation) {
   if (!findShape(inst, generation))
     return nullptr;
   switch (inst.matrix.c) {

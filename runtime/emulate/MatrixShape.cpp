@@ -9,7 +9,7 @@ namespace {
 
 /// What one lane holds of a result.
 struct Layout {
-  const Instruction &inst;
+  const WaveInstruction &inst;
   const unsigned lanes;
   const Generation generation;
 
@@ -74,7 +74,7 @@ bool parseShape(llvm::StringRef name, MatrixShape &shape) {
 
 } // namespace
 
-bool sectile::emulate::findShape(Instruction &inst, Generation generation) {
+bool sectile::emulate::findShape(WaveInstruction &inst, Generation generation) {
   llvm::StringRef name = inst.mnemonic;
   MatrixShape &shape = inst.matrix;
   const bool wmma = name.consume_front("v_wmma_");

@@ -1,7 +1,7 @@
 // What a matrix instruction multiplies.
 #pragma once
 
-#include "runtime/emulate/Instruction.h"
+#include "runtime/emulate/WaveInstruction.h"
 
 namespace sectile::emulate {
 
@@ -29,6 +29,6 @@ constexpr unsigned bitsOf(MatrixShape::Element element) {
 }
 
 /// Reads the shape out of the mnemonic; false: the emulator lacks it.
-bool findShape(Instruction &inst, Generation generation);
+bool findShape(WaveInstruction &inst, Generation generation);
 
 } // namespace sectile::emulate

@@ -25,7 +25,7 @@ struct Roles {
   int result = -1, address = -1, data = -1, base = -1, descriptor = -1, offset = -1;
 };
 
-Roles rolesOf(const Instruction &inst) {
+Roles rolesOf(const WaveInstruction &inst) {
   const Access &access = inst.access;
   Roles roles;
   int next = 0;
@@ -84,7 +84,7 @@ Place flatPlace(u64 address) {
 }
 
 /// A buffer access: base, stride, size and flags are in the descriptor. `size` bytes must fit.
-bool bufferPlaces(Wave &wave, const Instruction &inst, const Roles &roles, Place *places) {
+bool bufferPlaces(Wave &wave, const WaveInstruction &inst, const Roles &roles, Place *places) {
   const Operand &descriptor = inst[roles.descriptor], &vector = inst[roles.address];
   if (descriptor.dwords != 4 || !scalarIsDefined(wave, descriptor) || !scalarIsDefined(wave, inst[roles.offset]))
     return wave.fault("a buffer descriptor has four scalar registers"), false;
@@ -116,7 +116,7 @@ bool bufferPlaces(Wave &wave, const Instruction &inst, const Roles &roles, Place
   return true;
 }
 
-bool findPlaces(Wave &wave, const Instruction &inst, const Roles &roles, Place *places) {
+bool findPlaces(Wave &wave, const WaveInstruction &inst, const Roles &roles, Place *places) {
   if (inst.access.space == Space::buffer)
     return bufferPlaces(wave, inst, roles, places);
   const Operand &vector = inst[roles.address];
@@ -159,7 +159,7 @@ void setPoison(uint64_t &mask, unsigned lane, bool value) {
 }
 
 /// Puts what a lane loaded into a dword of its register.
-void setLoaded(Wave &wave, const Instruction &inst, unsigned reg, unsigned lane, u32 value, bool undefined) {
+void setLoaded(Wave &wave, const WaveInstruction &inst, unsigned reg, unsigned lane, u32 value, bool undefined) {
   const Access &access = inst.access;
   u32 &to = wave.v[reg][lane];
   if (access.bytes == 1)
@@ -240,7 +240,7 @@ bool storeLane(Wave &wave, unsigned lane, const Place &place, unsigned bytes, co
 }
 
 /// Keeps the books of what has to be waited for.
-void await(Wave &wave, const Instruction &inst, const Operand *result, u32 ldsBegin = 0, u32 ldsEnd = 0) {
+void await(Wave &wave, const WaveInstruction &inst, const Operand *result, u32 ldsBegin = 0, u32 ldsEnd = 0) {
   Waits::Request request{&inst, 0, 0, true, ldsBegin, ldsEnd};
   if (result)
     request.first = result->reg, request.count = result->dwords;
@@ -250,7 +250,7 @@ void await(Wave &wave, const Instruction &inst, const Operand *result, u32 ldsBe
     wave.waits.add(Counter::lgkm, request);
 }
 
-void count(Wave &wave, const Instruction &inst) {
+void count(Wave &wave, const WaveInstruction &inst) {
   if (inst.access.space == Space::scratch)
     ++wave.counters.scratchAccesses;
   else if (inst.access.kind == Access::Kind::load)
@@ -259,7 +259,7 @@ void count(Wave &wave, const Instruction &inst) {
     ++wave.counters.globalStores;
 }
 
-void load(Wave &wave, const Instruction &inst) {
+void load(Wave &wave, const WaveInstruction &inst) {
   count(wave, inst);
   const Roles roles = rolesOf(inst);
   Place places[maxLanes];
@@ -281,7 +281,7 @@ void load(Wave &wave, const Instruction &inst) {
 }
 
 /// Lanes' values go to LDS one after another, from m0 and the offset on.
-void loadToLds(Wave &wave, const Instruction &inst) {
+void loadToLds(Wave &wave, const WaveInstruction &inst) {
   count(wave, inst);
   const Roles roles = rolesOf(inst);
   Place places[maxLanes];
@@ -309,7 +309,7 @@ void loadToLds(Wave &wave, const Instruction &inst) {
   await(wave, inst, nullptr, first, first + wave.lanes * step);
 }
 
-void store(Wave &wave, const Instruction &inst) {
+void store(Wave &wave, const WaveInstruction &inst) {
   count(wave, inst);
   const Roles roles = rolesOf(inst);
   Place places[maxLanes];
@@ -346,7 +346,7 @@ void store(Wave &wave, const Instruction &inst) {
   await(wave, inst, nullptr);
 }
 
-void atomic(Wave &wave, const Instruction &inst) {
+void atomic(Wave &wave, const WaveInstruction &inst) {
   count(wave, inst);
   const Roles roles = rolesOf(inst);
   Place places[maxLanes];
@@ -396,7 +396,7 @@ void atomic(Wave &wave, const Instruction &inst) {
 }
 
 /// s_load and s_buffer_load: result, base or descriptor, offset.
-void scalarLoad(Wave &wave, const Instruction &inst) {
+void scalarLoad(Wave &wave, const WaveInstruction &inst) {
   ++wave.counters.scalarLoads;
   const Operand &to = inst[0], &base = inst[1];
   if (!scalarIsDefined(wave, base))
@@ -433,7 +433,7 @@ void scalarLoad(Wave &wave, const Instruction &inst) {
 
 } // namespace
 
-Semantics sectile::emulate::findMemory(Instruction &inst) {
+Semantics sectile::emulate::findMemory(WaveInstruction &inst) {
   if (inst.access.space == Space::scalar)
     return inst.access.kind == Access::Kind::load ? scalarLoad : nullptr;
   if (inst.access.kind == Access::Kind::atomic)

@@ -19,7 +19,7 @@ static void select(const Operand &operand, const uint32_t *row, uint32_t *out, u
 
 /// The 32 bits that a type of up to 32 bits reads, with the value of 16-bit types in the low half.
 template <class T>
-static const uint32_t *rawSource(Wave &wave, const Instruction &inst, const Operand &operand, uint32_t *buffer) {
+static const uint32_t *rawSource(Wave &wave, const WaveInstruction &inst, const Operand &operand, uint32_t *buffer) {
   const unsigned lanes = wave.lanes;
   if (operand.kind == Operand::Kind::constant) {
     std::fill_n(buffer, lanes, T::bits == 16 ? operand.bits16 : operand.bits32);
@@ -50,7 +50,7 @@ static const uint32_t *rawSource(Wave &wave, const Instruction &inst, const Oper
 }
 
 template <class T>
-const typename T::Value *sectile::emulate::read(Wave &wave, const Instruction &inst, const Operand &operand,
+const typename T::Value *sectile::emulate::read(Wave &wave, const WaveInstruction &inst, const Operand &operand,
                                                 Lanes<T> &buffer) {
   const unsigned lanes = wave.lanes;
   alignas(64) uint32_t low[maxLanes], high[maxLanes];
@@ -102,7 +102,7 @@ const typename T::Value *sectile::emulate::read(Wave &wave, const Instruction &i
 }
 
 /// omod and clamp.
-template <class T> static void scaleAndClamp(const Instruction &inst, Lanes<T> &result, unsigned lanes) {
+template <class T> static void scaleAndClamp(const WaveInstruction &inst, Lanes<T> &result, unsigned lanes) {
   using Value = typename T::Value;
   if (inst.outputScale) {
     const Value factor = inst.outputScale == 1 ? 2 : inst.outputScale == 2 ? 4 : Value(0.5);
@@ -126,7 +126,7 @@ static void mergeHalf(const Wave &wave, const Operand &operand, uint32_t *values
   }
 }
 
-static void mergeSdwa(const Wave &wave, const Instruction &inst, const Operand &operand, uint32_t *values) {
+static void mergeSdwa(const Wave &wave, const WaveInstruction &inst, const Operand &operand, uint32_t *values) {
   const unsigned select = unsigned(operand.select);
   if (operand.select == Operand::Select::dword)
     return;
@@ -144,7 +144,7 @@ static void mergeSdwa(const Wave &wave, const Instruction &inst, const Operand &
 }
 
 template <class T>
-void sectile::emulate::write(Wave &wave, const Instruction &inst, const Operand &operand, Lanes<T> &result) {
+void sectile::emulate::write(Wave &wave, const WaveInstruction &inst, const Operand &operand, Lanes<T> &result) {
   const unsigned lanes = wave.lanes;
   if constexpr (T::isFloat)
     if (inst.clamp || inst.outputScale)
@@ -196,7 +196,7 @@ void sectile::emulate::write(Wave &wave, const Instruction &inst, const Operand 
   wave.setDwords(inst, operand, 0, low, mask, undefined);
 }
 
-void sectile::emulate::spreadBits(Wave &wave, const Instruction &inst, unsigned sources,
+void sectile::emulate::spreadBits(Wave &wave, const WaveInstruction &inst, unsigned sources,
                                   uint32_t (*function)(const uint32_t *)) {
   alignas(64) uint32_t buffers[4][maxLanes], result[maxLanes];
   const uint32_t *rows[4];
@@ -227,8 +227,8 @@ void sectile::emulate::spreadBits(Wave &wave, const Instruction &inst, unsigned 
 
 namespace sectile::emulate {
 #define INSTANTIATE(T)                                                                                                 \
-  template const T::Value *read<T>(Wave &, const Instruction &, const Operand &, Lanes<T> &);                          \
-  template void write<T>(Wave &, const Instruction &, const Operand &, Lanes<T> &);
+  template const T::Value *read<T>(Wave &, const WaveInstruction &, const Operand &, Lanes<T> &);                      \
+  template void write<T>(Wave &, const WaveInstruction &, const Operand &, Lanes<T> &);
 INSTANTIATE(F32)
 INSTANTIATE(F16)
 INSTANTIATE(H16)

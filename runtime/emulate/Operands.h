@@ -33,15 +33,15 @@ template <class T> struct alignas(64) Lanes {
 
 /// An operand of all lanes: `buffer`, or the register itself. Adds to the wave's poisonIn.
 template <class T>
-const typename T::Value *read(Wave &wave, const Instruction &inst, const Operand &operand, Lanes<T> &buffer);
+const typename T::Value *read(Wave &wave, const WaveInstruction &inst, const Operand &operand, Lanes<T> &buffer);
 /// Writes lanes that are on; undefined where poisonIn says so.
-template <class T> void write(Wave &wave, const Instruction &inst, const Operand &operand, Lanes<T> &result);
+template <class T> void write(Wave &wave, const WaveInstruction &inst, const Operand &operand, Lanes<T> &result);
 
 inline float flushed(float x) { return (asBits(x) & 0x7f800000) ? x : asFloat(asBits(x) & 0x80000000); }
 
 /// Semantics of a function of one lane's values: operand 0 is the result, the sources follow.
 template <auto F, class R, class... A, size_t... I>
-void valuOf(Wave &wave, const Instruction &inst, std::index_sequence<I...>) {
+void valuOf(Wave &wave, const WaveInstruction &inst, std::index_sequence<I...>) {
   std::tuple<Lanes<A>...> buffers;
   const std::tuple<const typename A::Value *...> in{read<A>(wave, inst, inst[I + 1], std::get<I>(buffers))...};
   Lanes<R> result;
@@ -50,15 +50,15 @@ void valuOf(Wave &wave, const Instruction &inst, std::index_sequence<I...>) {
     result.at[lane] = F(std::get<I>(in)[lane]...);
   write<R>(wave, inst, inst[0], result);
 }
-template <auto F, class R, class... A> void valu(Wave &wave, const Instruction &inst) {
+template <auto F, class R, class... A> void valu(Wave &wave, const WaveInstruction &inst) {
   valuOf<F, R, A...>(wave, inst, std::index_sequence_for<A...>());
 }
 
 /// The same for functions that move bits (32-bit types): poison keeps to the halves it can reach. A half of the result
 /// is undefined if it differs for undefined bits of 0 and of 1.
-void spreadBits(Wave &wave, const Instruction &inst, unsigned sources, uint32_t (*function)(const uint32_t *));
+void spreadBits(Wave &wave, const WaveInstruction &inst, unsigned sources, uint32_t (*function)(const uint32_t *));
 
-template <auto F, size_t... I> void bitsOf(Wave &wave, const Instruction &inst, std::index_sequence<I...> indices) {
+template <auto F, size_t... I> void bitsOf(Wave &wave, const WaveInstruction &inst, std::index_sequence<I...> indices) {
   uint64_t undefined = 0;
   for (unsigned source : {unsigned(I + 1)...})
     undefined |= wave.poisonOf(inst, inst[source], 0).any();
@@ -66,7 +66,7 @@ template <auto F, size_t... I> void bitsOf(Wave &wave, const Instruction &inst, 
     return valuOf<F, U32, std::conditional_t<I == 0, U32, U32>...>(wave, inst, indices);
   spreadBits(wave, inst, sizeof...(I), [](const uint32_t *in) -> uint32_t { return F(in[I]...); });
 }
-template <auto F, unsigned sources> void bits(Wave &wave, const Instruction &inst) {
+template <auto F, unsigned sources> void bits(Wave &wave, const WaveInstruction &inst) {
   bitsOf<F>(wave, inst, std::make_index_sequence<sources>());
 }
 

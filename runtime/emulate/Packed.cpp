@@ -11,10 +11,10 @@ using i32 = int32_t;
 
 namespace {
 
-bool selectsHigh(const Instruction &inst, unsigned source, unsigned half) {
+bool selectsHigh(const WaveInstruction &inst, unsigned source, unsigned half) {
   return (half ? inst.opSelHi : inst.opSel) >> source & 1;
 }
-bool negates(const Instruction &inst, unsigned source, unsigned half) {
+bool negates(const WaveInstruction &inst, unsigned source, unsigned half) {
   return (half ? inst.negHi : inst.negLo) >> source & 1;
 }
 
@@ -22,7 +22,7 @@ bool negates(const Instruction &inst, unsigned source, unsigned half) {
 u32 packedConstant(const Operand &operand) { return operand.isFloat ? operand.bits16 : operand.bits32; }
 
 /// Source `source` of half `half` of a packed 16-bit instruction, raw.
-void readHalf(Wave &wave, const Instruction &inst, unsigned source, unsigned half, u32 *out) {
+void readHalf(Wave &wave, const WaveInstruction &inst, unsigned source, unsigned half, u32 *out) {
   const Operand &operand = inst[source + 1];
   const bool high = selectsHigh(inst, source, half);
   alignas(64) u32 buffer[maxLanes];
@@ -65,7 +65,8 @@ template <class T> u32 toHalf(typename T::Value value, bool clamp) {
 }
 
 /// Both halves of F on 16-bit values of type T.
-template <auto F, class T, size_t... I> void packedOf(Wave &wave, const Instruction &inst, std::index_sequence<I...>) {
+template <auto F, class T, size_t... I>
+void packedOf(Wave &wave, const WaveInstruction &inst, std::index_sequence<I...>) {
   alignas(64) u32 in[sizeof...(I)][maxLanes], result[maxLanes];
   Poison poison;
   for (unsigned half : {0u, 1u}) {
@@ -79,12 +80,12 @@ template <auto F, class T, size_t... I> void packedOf(Wave &wave, const Instruct
   }
   wave.setDwords(inst, inst[0], 0, result, wave.written(inst), poison);
 }
-template <auto F, class T, unsigned sources> void packed(Wave &wave, const Instruction &inst) {
+template <auto F, class T, unsigned sources> void packed(Wave &wave, const WaveInstruction &inst) {
   packedOf<F, T>(wave, inst, std::make_index_sequence<sources>());
 }
 
 /// Both halves of F on f32 (or bits): sources are pairs of registers.
-template <auto F, size_t... I> void packed32Of(Wave &wave, const Instruction &inst, std::index_sequence<I...>) {
+template <auto F, size_t... I> void packed32Of(Wave &wave, const WaveInstruction &inst, std::index_sequence<I...>) {
   alignas(64) u32 buffer[maxLanes], result[2][maxLanes];
   alignas(64) float in[sizeof...(I)][maxLanes];
   u32 poison[2] = {};
@@ -122,12 +123,12 @@ template <auto F, size_t... I> void packed32Of(Wave &wave, const Instruction &in
   for (unsigned half : {0u, 1u})
     wave.setDwords(inst, inst[0], half, result[half], wave.execMask(), {undefined[half], undefined[half]});
 }
-template <auto F, unsigned sources> void packed32(Wave &wave, const Instruction &inst) {
+template <auto F, unsigned sources> void packed32(Wave &wave, const WaveInstruction &inst) {
   packed32Of<F>(wave, inst, std::make_index_sequence<sources>());
 }
 
 /// v_pk_mov_b32: a dword of either source.
-void packedMove(Wave &wave, const Instruction &inst) {
+void packedMove(Wave &wave, const WaveInstruction &inst) {
   u32 result[2][maxLanes], buffer[maxLanes];
   Poison poison[2];
   for (unsigned half : {0u, 1u}) {
@@ -144,7 +145,7 @@ void packedMove(Wave &wave, const Instruction &inst) {
 
 /// v_fma_mix: each source is f32, or the half of a register that op_sel names where op_sel_hi says so.
 enum class Mix { single, low, high };
-template <Mix to> void mix(Wave &wave, const Instruction &inst) {
+template <Mix to> void mix(Wave &wave, const WaveInstruction &inst) {
   alignas(64) float in[3][maxLanes];
   for (unsigned source = 0; source < 3; ++source) {
     const Operand &operand = inst[source + 1];
@@ -183,7 +184,8 @@ template <Mix to> void mix(Wave &wave, const Instruction &inst) {
 }
 
 /// A sum of products of the elements of two registers and an addend, rounded once; the addend is operand 0 for v_dot2c.
-template <unsigned elementBits, auto Value, bool accumulates, class T> void dot(Wave &wave, const Instruction &inst) {
+template <unsigned elementBits, auto Value, bool accumulates, class T>
+void dot(Wave &wave, const WaveInstruction &inst) {
   Lanes<U32> a, b;
   Lanes<T> c, result;
   const u32 *x = read<U32>(wave, inst, inst[1], a), *y = read<U32>(wave, inst, inst[2], b);
@@ -211,7 +213,7 @@ constexpr auto either8 = [](u32 x, bool isSigned) { return isSigned ? int64_t(in
 constexpr auto signed16 = [](u32 x, bool) { return int64_t(int16_t(x)); };
 
 /// v_bitop3_b32: any function of three bits, given as the truth table.
-void bitop3(Wave &wave, const Instruction &inst) {
+void bitop3(Wave &wave, const WaveInstruction &inst) {
   Lanes<U32> a, b, c, result;
   const u32 *x = read<U32>(wave, inst, inst[1], a), *y = read<U32>(wave, inst, inst[2], b),
             *z = read<U32>(wave, inst, inst[3], c);
@@ -256,7 +258,7 @@ void sectile::emulate::addPacked(SemanticsTable &t) {
   t["v_pk_max_i16"] = packed<[](i32 a, i32 b) { return std::max(a, b); }, I16, 2>;
   t["v_pk_min_u16"] = packed<[](u32 a, u32 b) { return std::min(a, b); }, U16, 2>;
   t["v_pk_max_u16"] = packed<[](u32 a, u32 b) { return std::max(a, b); }, U16, 2>;
-  t["v_pack_b32_f16"] = [](Wave &wave, const Instruction &inst) {
+  t["v_pack_b32_f16"] = [](Wave &wave, const WaveInstruction &inst) {
     alignas(64) u32 result[maxLanes];
     Poison poison;
     for (unsigned i : {0u, 1u}) {

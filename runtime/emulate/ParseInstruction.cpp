@@ -225,7 +225,7 @@ uint64_t banksOf(int64_t mask) {
 
 class Parser {
 public:
-  Parser(Instruction &inst, Generation generation) : inst(inst), generation(generation) {}
+  Parser(WaveInstruction &inst, Generation generation) : inst(inst), generation(generation) {}
 
   std::string parse(StringRef text, std::vector<std::unique_ptr<Dpp>> &permutations) {
     auto [name, rest] = text.split(' ');
@@ -374,7 +374,7 @@ private:
       }
   }
 
-  Instruction &inst;
+  WaveInstruction &inst;
   const Generation generation;
   unsigned destinations = 1, opSelCount = 0;
   bool tooMany = false;
@@ -383,7 +383,7 @@ private:
 
 } // namespace
 
-std::string sectile::emulate::parseInstruction(StringRef text, Generation generation, Instruction &result,
+std::string sectile::emulate::parseInstruction(StringRef text, Generation generation, WaveInstruction &result,
                                                std::vector<std::unique_ptr<Dpp>> &permutations) {
   return Parser(result, generation).parse(text, permutations);
 }

@@ -46,7 +46,7 @@ template <class R> void setResult(Wave &wave, const Operand &operand, R value, u
 
 /// operand 0 = F(scc, operand 1, …)
 template <auto F, Scc writesScc, Flow flow, class R, class... A, size_t... I>
-void scalarOf(Wave &wave, const Instruction &inst, std::index_sequence<I...>) {
+void scalarOf(Wave &wave, const WaveInstruction &inst, std::index_sequence<I...>) {
   const std::tuple<Source<A>...> in{source<A>(wave, inst[I + 1])...};
   const u64 undefined = (std::get<I>(in).poison | ... | 0);
   bool scc = wave.scc;
@@ -65,7 +65,7 @@ void scalarOf(Wave &wave, const Instruction &inst, std::index_sequence<I...>) {
   }
   setResult<R>(wave, inst[0], result, poison);
 }
-template <auto F, Scc scc, Flow flow, class R, class... A> void scalar(Wave &wave, const Instruction &inst) {
+template <auto F, Scc scc, Flow flow, class R, class... A> void scalar(Wave &wave, const WaveInstruction &inst) {
   scalarOf<F, scc, flow, R, A...>(wave, inst, std::index_sequence_for<A...>());
 }
 template <auto F, Scc scc, class R, class... A> constexpr Semantics all = scalar<F, scc, Flow::all, R, A...>;
@@ -73,31 +73,31 @@ template <auto F, class R, class... A> constexpr Semantics bitwise = scalar<F, S
 template <auto F, class R, class... A> constexpr Semantics move = scalar<F, Scc::keeps, Flow::bits, R, A...>;
 
 /// As `scalar` with the result as one more source in front, and SCC as a source.
-template <auto F, class R, class... A> void carried(Wave &wave, const Instruction &inst) {
+template <auto F, class R, class... A> void carried(Wave &wave, const WaveInstruction &inst) {
   const bool poison = wave.sccPoison;
   scalar<F, Scc::writes, Flow::all, R, A...>(wave, inst);
   if (poison)
     wave.sccPoison = true, setResult<R>(wave, inst[0], R(0), ~u64(0));
 }
 
-template <auto F, class A> void compare(Wave &wave, const Instruction &inst) {
+template <auto F, class A> void compare(Wave &wave, const WaveInstruction &inst) {
   const Source<A> a = source<A>(wave, inst[0]), b = source<A>(wave, inst[1]);
   wave.scc = F(a.value, b.value);
   wave.sccPoison = a.poison || b.poison;
 }
 
 /// With the 16-bit immediate, extended as A is.
-template <auto F, class A> void compareK(Wave &wave, const Instruction &inst) {
+template <auto F, class A> void compareK(Wave &wave, const WaveInstruction &inst) {
   const Source<A> a = source<A>(wave, inst[0]);
   wave.scc = F(a.value, A(std::is_same_v<A, i32> ? i32(int16_t(inst.immediate)) : i32(inst.immediate)));
   wave.sccPoison = a.poison != 0;
 }
 
-template <class T> void select(Wave &wave, const Instruction &inst) {
+template <class T> void select(Wave &wave, const WaveInstruction &inst) {
   const Source<T> chosen = source<T>(wave, inst[wave.scc ? 1 : 2]);
   setResult<T>(wave, inst[0], chosen.value, wave.sccPoison ? ~u64(0) : chosen.poison);
 }
-template <class T> void conditionalMove(Wave &wave, const Instruction &inst) {
+template <class T> void conditionalMove(Wave &wave, const WaveInstruction &inst) {
   if (wave.sccPoison)
     return setResult<T>(wave, inst[0], 0, ~u64(0));
   if (wave.scc)
@@ -105,8 +105,8 @@ template <class T> void conditionalMove(Wave &wave, const Instruction &inst) {
       setResult<T>(wave, inst[0], in.value, in.poison);
 }
 
-void moveK(Wave &wave, const Instruction &inst) { wave.setScalar32(inst[0], u32(int16_t(inst.immediate)), 0); }
-void addK(Wave &wave, const Instruction &inst) {
+void moveK(Wave &wave, const WaveInstruction &inst) { wave.setScalar32(inst[0], u32(int16_t(inst.immediate)), 0); }
+void addK(Wave &wave, const WaveInstruction &inst) {
   u32 poison = 0;
   const i32 a = i32(wave.scalar32(inst[0], poison)), b = int16_t(inst.immediate);
   i32 sum = 0;
@@ -114,13 +114,13 @@ void addK(Wave &wave, const Instruction &inst) {
   wave.sccPoison = poison != 0;
   wave.setScalar32(inst[0], u32(sum), poison ? ~0u : 0);
 }
-void mulK(Wave &wave, const Instruction &inst) {
+void mulK(Wave &wave, const WaveInstruction &inst) {
   u32 poison = 0;
   const u32 a = wave.scalar32(inst[0], poison);
   wave.setScalar32(inst[0], a * u32(int16_t(inst.immediate)), poison ? ~0u : 0);
 }
 
-template <class T, bool value> void bitSet(Wave &wave, const Instruction &inst) {
+template <class T, bool value> void bitSet(Wave &wave, const WaveInstruction &inst) {
   const Source<T> old = source<T>(wave, inst[0]);
   const Source<u32> bit = source<u32>(wave, inst[1]);
   const T mask = T(1) << (bit.value & (sizeof(T) * 8 - 1));
@@ -128,7 +128,7 @@ template <class T, bool value> void bitSet(Wave &wave, const Instruction &inst) 
 }
 
 /// dst = EXEC, EXEC = F(source, EXEC); for `write` forms dst is the new EXEC.
-template <auto F, bool write> void saveExec(Wave &wave, const Instruction &inst) {
+template <auto F, bool write> void saveExec(Wave &wave, const WaveInstruction &inst) {
   u64 poison = 0;
   const u64 in = wave.laneMask(inst[1], poison), old = wave.execMask();
   const u64 result = F(in, old) & wave.allLanes;
@@ -248,7 +248,7 @@ template <class A> void addCompare(SemanticsTable &t, const std::string &suffix)
 u32 toUnsigned(float x) { return !(x > 0) ? 0 : x >= 4294967296.0f ? ~0u : u32(x); }
 i32 toSigned(float x) { return x != x ? 0 : x >= 2147483648.0f ? INT32_MAX : x < -2147483648.0f ? INT32_MIN : i32(x); }
 
-void fmac(Wave &wave, const Instruction &inst) {
+void fmac(Wave &wave, const WaveInstruction &inst) {
   const auto a = source<float>(wave, inst[1]), b = source<float>(wave, inst[2]), c = source<float>(wave, inst[0]);
   setResult(wave, inst[0], std::fma(a.value, b.value, c.value), a.poison | b.poison | c.poison ? ~u64(0) : 0);
 }

@@ -7,16 +7,18 @@ using namespace sectile::emulate;
 
 namespace {
 
-void jump(Wave &wave, const Instruction &inst) { wave.pc = inst.address + 4 + int64_t(int16_t(inst.immediate)) * 4; }
+void jump(Wave &wave, const WaveInstruction &inst) {
+  wave.pc = inst.address + 4 + int64_t(int16_t(inst.immediate)) * 4;
+}
 
-template <bool value> void branchScc(Wave &wave, const Instruction &inst) {
+template <bool value> void branchScc(Wave &wave, const WaveInstruction &inst) {
   if (wave.sccPoison)
     return wave.fault("the branch depends on an SCC that nobody wrote or that comes from what nobody wrote");
   if (wave.scc == value)
     jump(wave, inst);
 }
 
-template <bool zero> void branchVcc(Wave &wave, const Instruction &inst) {
+template <bool zero> void branchVcc(Wave &wave, const WaveInstruction &inst) {
   Operand operand;
   operand.kind = Operand::Kind::scalar;
   operand.reg = vcc;
@@ -29,12 +31,12 @@ template <bool zero> void branchVcc(Wave &wave, const Instruction &inst) {
     jump(wave, inst);
 }
 
-template <bool zero> void branchExec(Wave &wave, const Instruction &inst) {
+template <bool zero> void branchExec(Wave &wave, const WaveInstruction &inst) {
   if ((wave.execMask() == 0) == zero)
     jump(wave, inst);
 }
 
-void getPc(Wave &wave, const Instruction &inst) { wave.setScalar64(inst[0], inst.address + inst.size, 0); }
+void getPc(Wave &wave, const WaveInstruction &inst) { wave.setScalar64(inst[0], inst.address + inst.size, 0); }
 
 void goTo(Wave &wave, const Operand &to) {
   uint64_t poison = 0;
@@ -43,32 +45,32 @@ void goTo(Wave &wave, const Operand &to) {
     return wave.faultPoison("the address of the jump", -1, to);
   wave.pc = target;
 }
-void setPc(Wave &wave, const Instruction &inst) { goTo(wave, inst[0]); }
-void swapPc(Wave &wave, const Instruction &inst) {
+void setPc(Wave &wave, const WaveInstruction &inst) { goTo(wave, inst[0]); }
+void swapPc(Wave &wave, const WaveInstruction &inst) {
   goTo(wave, inst[1]);
   getPc(wave, inst);
 }
-void call(Wave &wave, const Instruction &inst) {
+void call(Wave &wave, const WaveInstruction &inst) {
   getPc(wave, inst);
   jump(wave, inst);
 }
 
-void endProgram(Wave &wave, const Instruction &) { wave.state = Wave::State::ended; }
-void trap(Wave &wave, const Instruction &) { wave.fault("the kernel traps"); }
-void nothing(Wave &, const Instruction &) {}
+void endProgram(Wave &wave, const WaveInstruction &) { wave.state = Wave::State::ended; }
+void trap(Wave &wave, const WaveInstruction &) { wave.fault("the kernel traps"); }
+void nothing(Wave &, const WaveInstruction &) {}
 
 //===-- barriers -------------------------------------------------------------------------------------------------===//
 
-void barrierSignal(Wave &wave, const Instruction &) {
+void barrierSignal(Wave &wave, const WaveInstruction &) {
   ++wave.counters.barriers;
   wave.group.signalBarrier(wave);
 }
-void barrierWait(Wave &wave, const Instruction &) {
+void barrierWait(Wave &wave, const WaveInstruction &) {
   if (!wave.signalled)
     return wave.fault("the wave waits at a barrier that it has not signalled");
   wave.state = Wave::State::atBarrier;
 }
-void barrier(Wave &wave, const Instruction &inst) {
+void barrier(Wave &wave, const WaveInstruction &inst) {
   barrierSignal(wave, inst);
   barrierWait(wave, inst);
 }
@@ -82,7 +84,7 @@ void await(Wave &wave, Counter counter, unsigned count) {
   });
 }
 
-void waitcnt(Wave &wave, const Instruction &inst) {
+void waitcnt(Wave &wave, const WaveInstruction &inst) {
   const unsigned bits = inst.immediate;
   const bool gfx11 = wave.generation >= Generation::gfx11;
   const unsigned vector = gfx11 ? bits >> 10 & 0x3f : (bits & 0xf) | (bits >> 14 & 3) << 4;
@@ -93,8 +95,10 @@ void waitcnt(Wave &wave, const Instruction &inst) {
   if (lgkm != (gfx11 ? 0x3f : 0xf))
     await(wave, Counter::lgkm, lgkm);
 }
-template <Counter counter> void waitOne(Wave &wave, const Instruction &inst) { await(wave, counter, inst.immediate); }
-template <Counter counter> void waitTwo(Wave &wave, const Instruction &inst) {
+template <Counter counter> void waitOne(Wave &wave, const WaveInstruction &inst) {
+  await(wave, counter, inst.immediate);
+}
+template <Counter counter> void waitTwo(Wave &wave, const WaveInstruction &inst) {
   await(wave, counter, inst.immediate >> 8 & 0x3f);
   await(wave, Counter::lgkm, inst.immediate & 0x3f);
 }
@@ -107,10 +111,10 @@ void setDenormals(Wave &wave, unsigned single, unsigned half) {
 }
 unsigned mode(const Wave &wave) { return (wave.flushSingle ? 0 : 3) << 4 | (wave.flushHalf ? 0 : 3) << 6; }
 
-void denormMode(Wave &wave, const Instruction &inst) {
+void denormMode(Wave &wave, const WaveInstruction &inst) {
   setDenormals(wave, inst.immediate & 3, inst.immediate >> 2 & 3);
 }
-void setRegisterTo(Wave &wave, const Instruction &inst, uint32_t value) {
+void setRegisterTo(Wave &wave, const WaveInstruction &inst, uint32_t value) {
   const unsigned id = inst.immediate & 0x3f, offset = inst.immediate >> 6 & 0x1f, size = (inst.immediate >> 11) + 1;
   if (id != 1)
     return wave.fault("the emulator lacks this hardware register: only MODE can be set");
@@ -120,16 +124,16 @@ void setRegisterTo(Wave &wave, const Instruction &inst, uint32_t value) {
   const uint32_t next = (mode(wave) & ~mask) | (value << offset & mask);
   setDenormals(wave, next >> 4 & 3, next >> 6 & 3);
 }
-void setRegister(Wave &wave, const Instruction &inst) {
+void setRegister(Wave &wave, const WaveInstruction &inst) {
   uint32_t poison = 0;
   setRegisterTo(wave, inst, wave.scalar32(inst[1], poison));
 }
-void getRegister(Wave &wave, const Instruction &inst) {
+void getRegister(Wave &wave, const WaveInstruction &inst) {
   const unsigned id = inst.immediate & 0x3f, offset = inst.immediate >> 6 & 0x1f, size = (inst.immediate >> 11) + 1;
   const uint32_t value = id == 1 ? mode(wave) : 0; // where the wave runs: 0
   wave.setScalar32(inst[0], uint32_t(value >> offset & ((uint64_t(1) << size) - 1)), 0);
 }
-void readTime(Wave &wave, const Instruction &inst) { wave.setScalar64(inst[0], wave.counters.waveInstructions, 0); }
+void readTime(Wave &wave, const WaveInstruction &inst) { wave.setScalar64(inst[0], wave.counters.waveInstructions, 0); }
 
 } // namespace
 

@@ -14,7 +14,7 @@ static const SemanticsTable &table() {
   return all;
 }
 
-Semantics sectile::emulate::findSemantics(Instruction &inst, Generation generation) {
+Semantics sectile::emulate::findSemantics(WaveInstruction &inst, Generation generation) {
   const llvm::StringRef name = inst.mnemonic;
   if (auto known = table().find(name); known != table().end())
     return known->second;

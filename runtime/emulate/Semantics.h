@@ -1,7 +1,7 @@
 // mnemonic (without _e32, _e64, _dpp, _sdwa) -> what it does. One function a kind of instruction fills the table.
 #pragma once
 
-#include "runtime/emulate/Instruction.h"
+#include "runtime/emulate/WaveInstruction.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -22,10 +22,10 @@ void addLdsLanes(SemanticsTable &table);
 
 /// The function of a mnemonic: of the table, of memory instructions or of matrix ones; null: the emulator lacks it.
 /// Completes `inst` with what the function needs.
-Semantics findSemantics(Instruction &inst, Generation generation);
+Semantics findSemantics(WaveInstruction &inst, Generation generation);
 
-Semantics findMemory(Instruction &inst); ///< global, flat, scratch, buffer, scalar
-Semantics findLds(Instruction &inst);
-Semantics findMatrix(Instruction &inst, Generation generation);
+Semantics findMemory(WaveInstruction &inst); ///< global, flat, scratch, buffer, scalar
+Semantics findLds(WaveInstruction &inst);
+Semantics findMatrix(WaveInstruction &inst, Generation generation);
 
 } // namespace sectile::emulate

@@ -128,7 +128,7 @@ template <class V> V divFixup(V quotient, V denominator, V numerator) {
 //===-- semantics ------------------------------------------------------------------------------------------------===//
 
 /// The result is the third source, too.
-template <auto F, class T> void accumulate(Wave &wave, const Instruction &inst) {
+template <auto F, class T> void accumulate(Wave &wave, const WaveInstruction &inst) {
   Lanes<T> a, b, c, result;
   const auto *x = read<T>(wave, inst, inst[1], a), *y = read<T>(wave, inst, inst[2], b),
              *z = read<T>(wave, inst, inst[0], c);
@@ -137,7 +137,7 @@ template <auto F, class T> void accumulate(Wave &wave, const Instruction &inst) 
   write<T>(wave, inst, inst[0], result);
 }
 
-template <class T> void divScaleLanes(Wave &wave, const Instruction &inst) {
+template <class T> void divScaleLanes(Wave &wave, const WaveInstruction &inst) {
   Lanes<T> a, b, c, result;
   const auto *s0 = read<T>(wave, inst, inst[2], a), *denominator = read<T>(wave, inst, inst[3], b),
              *numerator = read<T>(wave, inst, inst[4], c);
@@ -152,7 +152,7 @@ template <class T> void divScaleLanes(Wave &wave, const Instruction &inst) {
   wave.setLaneMask(inst[1], mask & wave.execMask(), poison);
 }
 
-template <class T> void divFmas(Wave &wave, const Instruction &inst) {
+template <class T> void divFmas(Wave &wave, const WaveInstruction &inst) {
   using V = typename T::Value;
   Lanes<T> a, b, c, result;
   const auto *x = read<T>(wave, inst, inst[1], a), *y = read<T>(wave, inst, inst[2], b),

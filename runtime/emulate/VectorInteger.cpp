@@ -21,7 +21,7 @@ template <class T> constexpr i64 leastOf() { return std::is_signed_v<V<T>> ? -(i
 template <class T> constexpr i64 mostOf() { return (i64(1) << (std::is_signed_v<V<T>> ? T::bits - 1 : T::bits)) - 1; }
 
 /// Wraps, or saturates for the modifier clamp; F computes in 64 bits.
-template <auto F, class T, class... A> void saturating(Wave &wave, const Instruction &inst) {
+template <auto F, class T, class... A> void saturating(Wave &wave, const WaveInstruction &inst) {
   if (inst.clamp)
     valu<[](V<A>... in) { return V<T>(std::clamp<i64>(F(i64(in)...), leastOf<T>(), mostOf<T>())); }, T, A...>(wave,
                                                                                                               inst);
@@ -30,7 +30,7 @@ template <auto F, class T, class... A> void saturating(Wave &wave, const Instruc
 }
 
 /// v_add_co and its like: D, carry out = F(S0, S1, carry in); carry in is an operand if there are five.
-template <auto F> void withCarry(Wave &wave, const Instruction &inst) {
+template <auto F> void withCarry(Wave &wave, const WaveInstruction &inst) {
   Lanes<U32> a, b, result;
   const u32 *x = read<U32>(wave, inst, inst[2], a), *y = read<U32>(wave, inst, inst[3], b);
   u64 carryPoison = 0, carry = 0, out = 0;
@@ -51,7 +51,7 @@ template <auto F> void withCarry(Wave &wave, const Instruction &inst) {
 }
 
 /// v_mad_u64_u32 and v_mad_i64_i32: D (64 bits), carry out, S0, S1, S2 (64 bits).
-template <class T> void mad64(Wave &wave, const Instruction &inst) {
+template <class T> void mad64(Wave &wave, const WaveInstruction &inst) {
   Lanes<T> a, b;
   Lanes<U64> c, result;
   const auto *x = read<T>(wave, inst, inst[2], a), *y = read<T>(wave, inst, inst[3], b);
@@ -107,7 +107,7 @@ i32 signed24(u32 x) { return i32(x << 8) >> 8; }
 u32 unsigned24(u32 x) { return x & 0xffffff; }
 
 /// v_cndmask_b32 and _b16: modifiers apply to either source.
-template <class T> void choose(Wave &wave, const Instruction &inst) {
+template <class T> void choose(Wave &wave, const WaveInstruction &inst) {
   Lanes<T> a, b, result;
   u64 maskPoison = 0;
   const u64 mask = wave.laneMask(inst[3], maskPoison);
@@ -126,7 +126,7 @@ template <class T> void choose(Wave &wave, const Instruction &inst) {
   write<T>(wave, inst, inst[0], result);
 }
 
-void move64(Wave &wave, const Instruction &inst) {
+void move64(Wave &wave, const WaveInstruction &inst) {
   alignas(64) u32 buffer[maxLanes];
   const u64 mask = wave.written(inst);
   for (unsigned part : {0u, 1u}) {
@@ -144,7 +144,7 @@ void move64(Wave &wave, const Instruction &inst) {
   }
 }
 
-void swap(Wave &wave, const Instruction &inst) {
+void swap(Wave &wave, const WaveInstruction &inst) {
   u32 a[maxLanes], b[maxLanes];
   std::memcpy(a, wave.v[inst[0].reg], sizeof a), std::memcpy(b, wave.v[inst[1].reg], sizeof b);
   const Poison poisonA = wave.poison[inst[0].reg], poisonB = wave.poison[inst[1].reg];

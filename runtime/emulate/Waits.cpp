@@ -15,7 +15,7 @@ void Waits::clear(const Request &request) {
   outstanding -= request.count;
 }
 
-const Instruction *Waits::pendingFor(const Instruction &inst, uint16_t &reg) const {
+const WaveInstruction *Waits::pendingFor(const WaveInstruction &inst, uint16_t &reg) const {
   for (unsigned i = 0; i < inst.operandCount; ++i) {
     const Operand &operand = inst[i];
     if (!operand.isRegister())

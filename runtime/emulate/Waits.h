@@ -2,7 +2,7 @@
 // there at once here, so only this bookkeeping notices a missing s_waitcnt.
 #pragma once
 
-#include "runtime/emulate/Instruction.h"
+#include "runtime/emulate/WaveInstruction.h"
 
 #include <bitset>
 #include <deque>
@@ -19,7 +19,7 @@ class Waits {
 public:
   /// A request that returns into `count` registers from `first` (vector, or vectorRegisters + scalar).
   struct Request {
-    const Instruction *inst;
+    const WaveInstruction *inst;
     uint16_t first, count;
     bool inOrder;              ///< false: scalar loads, which return in any order
     uint32_t ldsBegin, ldsEnd; ///< LDS that a direct load writes
@@ -28,7 +28,7 @@ public:
   /// s_waitcnt and its like: at most `count` requests stay; `released` gets what is done.
   template <class F> void wait(Counter counter, unsigned count, F released);
   /// Registers of an instruction that a request may still write; none: null.
-  const Instruction *pendingFor(const Instruction &inst, uint16_t &reg) const;
+  const WaveInstruction *pendingFor(const WaveInstruction &inst, uint16_t &reg) const;
   bool none() const { return outstanding == 0; }
 
 private:

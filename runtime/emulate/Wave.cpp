@@ -72,7 +72,8 @@ void Wave::setLaneMask(const Operand &operand, uint64_t mask, uint64_t undefined
 
 //===-- vector operands ------------------------------------------------------------------------------------------===//
 
-const uint32_t *Wave::dwords(const Instruction &inst, const Operand &operand, unsigned part, uint32_t *buffer) const {
+const uint32_t *Wave::dwords(const WaveInstruction &inst, const Operand &operand, unsigned part,
+                             uint32_t *buffer) const {
   if (operand.isVector()) {
     const uint32_t *row = v[operand.reg + part];
     if (!operand.permuted)
@@ -93,7 +94,7 @@ const uint32_t *Wave::dwords(const Instruction &inst, const Operand &operand, un
   return buffer;
 }
 
-Poison Wave::poisonOf(const Instruction &inst, const Operand &operand, unsigned part) const {
+Poison Wave::poisonOf(const WaveInstruction &inst, const Operand &operand, unsigned part) const {
   if (operand.kind == Operand::Kind::constant)
     return {};
   if (operand.isScalar()) {
@@ -122,7 +123,7 @@ void Wave::addPoison(const Operand &operand, unsigned part, uint64_t lanesOf) {
   }
 }
 
-uint64_t Wave::written(const Instruction &inst) const {
+uint64_t Wave::written(const WaveInstruction &inst) const {
   uint64_t mask = execMask();
   if (!inst.dpp)
     return mask;
@@ -136,7 +137,7 @@ uint64_t Wave::written(const Instruction &inst) const {
   return mask;
 }
 
-void Wave::setDwords(const Instruction &inst, const Operand &operand, unsigned part, const uint32_t *values,
+void Wave::setDwords(const WaveInstruction &inst, const Operand &operand, unsigned part, const uint32_t *values,
                      uint64_t mask, Poison undefined) {
   const unsigned reg = operand.reg + part;
   uint32_t *row = v[reg];
@@ -166,7 +167,7 @@ void Wave::faultPoison(const llvm::Twine &what, int lane, const Operand &operand
   if (error)
     return;
   int reg = registerIn;
-  const Instruction *from = originIn;
+  const WaveInstruction *from = originIn;
   if (reg < 0 && operand.isVector()) {
     reg = operand.reg;
     from = origin[operand.reg];

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "runtime/emulate/Counters.h"
-#include "runtime/emulate/Instruction.h"
 #include "runtime/emulate/Waits.h"
+#include "runtime/emulate/WaveInstruction.h"
 
 #include "llvm/ADT/Twine.h"
 
@@ -39,11 +39,11 @@ public:
   uint32_t scalarPoison[scalarRegisters]; ///< bits
   bool sccPoison = true;
   /// Where a register's poison came from: the instruction that made it, none for a register nobody wrote.
-  const Instruction *origin[vectorRegisters] = {};
+  const WaveInstruction *origin[vectorRegisters] = {};
 
   /// While an instruction executes: lanes whose result is undefined as their sources are, and from where.
   uint64_t poisonIn = 0;
-  const Instruction *originIn = nullptr;
+  const WaveInstruction *originIn = nullptr;
   int registerIn = -1; ///< the first undefined register: vector, or scalar + vectorRegisters
 
   Group &group;
@@ -74,15 +74,15 @@ public:
   //===-- vector operands
   //------------------------------------------------------------------------------------------===//
   /// Dword `part` of an operand, all lanes: the register itself or `buffer`. Applies DPP, but no other modifier.
-  const uint32_t *dwords(const Instruction &inst, const Operand &operand, unsigned part, uint32_t *buffer) const;
-  Poison poisonOf(const Instruction &inst, const Operand &operand, unsigned part) const;
+  const uint32_t *dwords(const WaveInstruction &inst, const Operand &operand, unsigned part, uint32_t *buffer) const;
+  Poison poisonOf(const WaveInstruction &inst, const Operand &operand, unsigned part) const;
   /// Adds lanes that are undefined to `poisonIn`.
   void addPoison(const Operand &operand, unsigned part, uint64_t lanesOf);
   /// Lanes that an instruction writes: EXEC but those that DPP turns off.
-  uint64_t written(const Instruction &inst) const;
+  uint64_t written(const WaveInstruction &inst) const;
   /// Writes 32 bits of lanes, undefined where `undefined` says so.
-  void setDwords(const Instruction &inst, const Operand &operand, unsigned part, const uint32_t *values, uint64_t mask,
-                 Poison undefined);
+  void setDwords(const WaveInstruction &inst, const Operand &operand, unsigned part, const uint32_t *values,
+                 uint64_t mask, Poison undefined);
 
   //===-- faults
   //---------------------------------------------------------------------------------------------------===//
@@ -96,7 +96,7 @@ public:
 
   enum class State : uint8_t { running, atBarrier, ended } state = State::running;
   unsigned signalled = 0; ///< barrier signals that this wave has not waited for (gfx12)
-  const Instruction *current = nullptr;
+  const WaveInstruction *current = nullptr;
   uint8_t *scratch = nullptr; ///< of the wave: dword i of lane l at (i * lanes + l) * 4
   uint8_t *scratchWritten = nullptr;
   uint32_t scratchSize = 0; ///< of a lane

@@ -9,8 +9,8 @@
 namespace sectile::emulate {
 
 class Wave;
-struct Instruction;
-using Semantics = void (*)(Wave &, const Instruction &);
+struct WaveInstruction;
+using Semantics = void (*)(Wave &, const WaveInstruction &);
 
 enum class Class : uint8_t {
   valu,
@@ -41,7 +41,7 @@ struct Operand {
   uint16_t reg = 0; ///< vector: 256 and more are accumulators
   bool negate = false, absolute = false, signExtend = false;
   bool high = false;     ///< a 16-bit operand is the upper half
-  bool permuted = false; ///< reads other lanes, as Instruction::dpp says
+  bool permuted = false; ///< reads other lanes, as WaveInstruction::dpp says
   bool literal = false;  ///< a constant of 32 bits behind the instruction
   bool isFloat = false;  ///< a constant written as a number with a point
   Select select = Select::dword;
@@ -104,7 +104,7 @@ struct MatrixShape {
   std::vector<uint16_t> places; ///< of element r of each lane of a result: (block * m + row) * n + column
 };
 
-struct Instruction {
+struct WaveInstruction {
   Semantics execute = nullptr;
   Class kind = Class::other;
   uint8_t size = 4, operandCount = 0;
@@ -120,8 +120,8 @@ struct Instruction {
   uint64_t address = 0;
   Access access;
   const Dpp *dpp = nullptr;
-  Semantics first = nullptr;           ///< of a dual issue: what its first half does
-  const Instruction *second = nullptr; ///< of a dual issue
+  Semantics first = nullptr;               ///< of a dual issue: what its first half does
+  const WaveInstruction *second = nullptr; ///< of a dual issue
   MatrixShape matrix;
   std::string mnemonic, text;
 
