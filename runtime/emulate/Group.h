@@ -27,7 +27,8 @@ public:
   uint8_t *data() { return bytes.data(); }
   /// Each checks bounds and races of one access of one lane; false: the wave has a fault.
   bool read(Wave &wave, unsigned lane, uint32_t address, uint32_t size, bool atomic, bool &undefined);
-  bool write(Wave &wave, unsigned lane, uint32_t address, uint32_t size, bool atomic);
+  /// Two waves may write the same `value`: copies of one element.
+  bool write(Wave &wave, unsigned lane, uint32_t address, uint32_t size, bool atomic, const uint8_t *value = nullptr);
   void poisonBytes(uint32_t address, uint32_t size) { std::memset(&undefinedBytes[address], 1, size); }
   void barrier() { ++epoch; }
   void addPending(uint32_t begin, uint32_t end, int change);

@@ -70,7 +70,7 @@ bool Lds::read(Wave &wave, unsigned lane, uint32_t address, uint32_t size, bool 
   return true;
 }
 
-bool Lds::write(Wave &wave, unsigned lane, uint32_t address, uint32_t size, bool atomic) {
+bool Lds::write(Wave &wave, unsigned lane, uint32_t address, uint32_t size, bool atomic, const uint8_t *value) {
   if (!inBounds(wave, lane, address, size))
     return false;
   const uint32_t mine = epoch << 8 | (atomic ? atomicTouch : 0) | wave.index;
@@ -86,7 +86,7 @@ bool Lds::write(Wave &wave, unsigned lane, uint32_t address, uint32_t size, bool
       auto conflict = [&](Touch touch) {
         return touch >> 8 == epoch && (touch & (waveMask | several)) != wave.index && !(atomic && touch & atomicTouch);
       };
-      if (conflict(writes[i]))
+      if (conflict(writes[i]) && !(value && bytes[i] == value[i - address]))
         return race(wave, lane, i, true, true, writes[i], writers[i]);
       if (conflict(reads[i]))
         return race(wave, lane, i, true, false, reads[i], readers[i]);

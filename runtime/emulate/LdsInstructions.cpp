@@ -93,12 +93,14 @@ bool storeTo(Wave &wave, const WaveInstruction &inst, const u32 *addresses, cons
   for (unsigned lane = 0; lane < wave.lanes; ++lane) {
     if (!(on >> lane & 1))
       continue;
-    if (!lds.write(wave, lane, addresses[lane], bytes, false))
+    u32 values[4];
+    for (unsigned part = 0; part < (bytes + 3) / 4; ++part)
+      values[part] = laneBits(wave, data, part, lane) >> (access.high || data.high ? 16 : 0);
+    if (!lds.write(wave, lane, addresses[lane], bytes, false, reinterpret_cast<const uint8_t *>(values)))
       return false;
+    std::memcpy(lds.data() + addresses[lane], values, bytes);
     for (unsigned part = 0; part < (bytes + 3) / 4; ++part) {
       const u32 size = std::min(bytes, 4u), address = addresses[lane] + 4 * part;
-      const u32 value = laneBits(wave, data, part, lane) >> (access.high || data.high ? 16 : 0);
-      std::memcpy(lds.data() + address, &value, size);
       const Poison &poison = wave.poison[data.reg + part];
       if (poison.low >> lane & 1)
         lds.poisonBytes(address, std::min(size, 2u));

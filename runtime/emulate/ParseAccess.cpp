@@ -96,15 +96,15 @@ bool sectile::emulate::parseAccess(StringRef name, Access &access) {
         (name.starts_with("s_load_") && in("s_", Space::scalar))))
     return false;
   const bool lds = access.space == Space::lds;
-  if (name.consume_front("load_") || (lds && name.consume_front("read_"))) {
-    access.kind = Access::Kind::load;
-    name.consume_front("lds_"); // global_load_lds_dword
-  } else if (lds && (name.consume_front("read2") || name.consume_front("load_2addr"))) {
+  if (lds && (name.consume_front("read2") || name.consume_front("load_2addr"))) {
     access.kind = Access::Kind::load, access.pair = true;
-  } else if (name.consume_front("store_") || (lds && name.consume_front("write_"))) {
-    access.kind = Access::Kind::store;
   } else if (lds && (name.consume_front("write2") || name.consume_front("store_2addr"))) {
     access.kind = Access::Kind::store, access.pair = true;
+  } else if (name.consume_front("load_") || (lds && name.consume_front("read_"))) {
+    access.kind = Access::Kind::load;
+    name.consume_front("lds_"); // global_load_lds_dword
+  } else if (name.consume_front("store_") || (lds && name.consume_front("write_"))) {
+    access.kind = Access::Kind::store;
   } else if (name.consume_front("atomic_") || lds) {
     return parseAtomic(name, access);
   } else {

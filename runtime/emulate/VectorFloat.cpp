@@ -93,9 +93,9 @@ template <class V> V divScale(V s0, V denominator, V numerator, bool &scaled) {
   if (isDenormal(denominator))
     return std::ldexp(s0, F::scale);
   const bool inverse = isDenormal(V(1) / denominator), quotient = isDenormal(numerator / denominator);
-  if (inverse && quotient) {
+  if (inverse && quotient) { // a smaller denominator, and a quotient that is no denormal until divFmas scales it back
     scaled = true;
-    return s0 == denominator ? std::ldexp(s0, F::scale) : s0;
+    return s0 == denominator ? std::ldexp(s0, -F::scale) : s0;
   }
   if (inverse)
     return std::ldexp(s0, -F::scale);
@@ -122,8 +122,22 @@ template <class V> V divFixup(V quotient, V denominator, V numerator) {
     return sign * V(0);
   if (biased(numerator) - biased(denominator) < F::least)
     return sign * V(0);
+  if (quotient != quotient) // of numbers: on the way to it something overflowed
+    return sign * Limits::infinity();
   return std::copysign(std::fabs(quotient), sign);
 }
+
+/// (x * y + z) * 2^scale, rounded once.
+float scaledSum(float x, float y, float z, int scale) {
+  // The sum in f64, rounded to odd: rounding that again gives what rounding once does.
+  const double product = double(x) * y, sum = product + z, back = sum - product;
+  const double rest = (product - (sum - back)) + (z - back);
+  uint64_t bits = std::bit_cast<uint64_t>(sum);
+  if (rest != 0 && std::isfinite(sum) && !(bits & 1))
+    bits += (rest > 0) == (sum > 0) ? 1 : -1;
+  return float(std::ldexp(std::bit_cast<double>(bits), scale));
+}
+double scaledSum(double x, double y, double z, int scale) { return std::ldexp(std::fma(x, y, z), scale); }
 
 //===-- semantics ------------------------------------------------------------------------------------------------===//
 
@@ -159,9 +173,9 @@ template <class T> void divFmas(Wave &wave, const WaveInstruction &inst) {
              *z = read<T>(wave, inst, inst[3], c);
   const uint64_t mask = wave.pair(vcc);
   for (unsigned lane = 0; lane < wave.lanes; ++lane) {
-    const V sum = std::fma(x[lane], y[lane], z[lane]);
     const int scale = biased(z[lane]) > Format<V>::top / 2 ? Format<V>::scale : -Format<V>::scale;
-    result.at[lane] = mask >> lane & 1 ? std::ldexp(sum, scale) : sum;
+    result.at[lane] =
+        mask >> lane & 1 ? scaledSum(x[lane], y[lane], z[lane], scale) : std::fma(x[lane], y[lane], z[lane]);
   }
   wave.poisonIn |= wave.pairPoison(vcc) & wave.allLanes;
   write<T>(wave, inst, inst[0], result);

@@ -55,6 +55,7 @@ template <class T> void mad64(Wave &wave, const WaveInstruction &inst) {
   Lanes<T> a, b;
   Lanes<U64> c, result;
   const auto *x = read<T>(wave, inst, inst[2], a), *y = read<T>(wave, inst, inst[3], b);
+  const u64 poisonOfFactors = wave.poisonIn;
   const u64 *z = read<U64>(wave, inst, inst[4], c);
   u64 carry = 0;
   for (unsigned lane = 0; lane < wave.lanes; ++lane) {
@@ -71,7 +72,13 @@ template <class T> void mad64(Wave &wave, const WaveInstruction &inst) {
     carry |= u64(overflow) << lane;
   }
   const u64 poison = wave.poisonIn & wave.execMask();
-  write<U64>(wave, inst, inst[0], result);
+  // Compilers leave the upper half of the addend undefined where they want the lower half of the sum alone.
+  const u64 lowPoison = poison & (poisonOfFactors | wave.poisonOf(inst, inst[4], 0).any());
+  u32 halves[2][maxLanes];
+  for (unsigned lane = 0; lane < wave.lanes; ++lane)
+    halves[0][lane] = u32(result.at[lane]), halves[1][lane] = u32(result.at[lane] >> 32);
+  wave.setDwords(inst, inst[0], 0, halves[0], wave.written(inst), {lowPoison, lowPoison});
+  wave.setDwords(inst, inst[0], 1, halves[1], wave.written(inst), {poison, poison});
   wave.setLaneMask(inst[1], carry & wave.execMask(), poison);
 }
 

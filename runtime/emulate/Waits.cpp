@@ -15,6 +15,9 @@ void Waits::clear(const Request &request) {
   outstanding -= request.count;
 }
 
+/// Loads of LDS return in their order, and so do those of all vector memory.
+static bool order(const WaveInstruction &inst) { return inst.access.space == Access::Space::lds; }
+
 const WaveInstruction *Waits::pendingFor(const WaveInstruction &inst, uint16_t &reg) const {
   for (unsigned i = 0; i < inst.operandCount; ++i) {
     const Operand &operand = inst[i];
@@ -29,8 +32,7 @@ const WaveInstruction *Waits::pendingFor(const WaveInstruction &inst, uint16_t &
         for (const Request &request : queue)
           if (base + part >= request.first && base + part < unsigned(request.first + request.count)) {
             const bool loads = inst.access.space != Access::Space::none && inst.access.kind == Access::Kind::load;
-            const bool sameOrder =
-                i == 0 && loads && request.inOrder && request.inst->access.space == inst.access.space;
+            const bool sameOrder = i == 0 && loads && request.inOrder && order(*request.inst) == order(inst);
             if (sameOrder)
               continue;
             reg = uint16_t(base + part);

@@ -22,7 +22,7 @@ LAYERS = {
     # a plain description without IR: whoever needs the machine's limits may read it
     "compiler/targets/Target.h": ["include", "compiler/support", "std", "llvm"],
     "compiler/targets": ["include", "compiler/support", "compiler/ir", "compiler/analysis", "compiler/transforms",
-                         "compiler/lower", "compiler/dsl/TracedKernel.h", "std", "llvm", "mlir"],
+                         "compiler/lower", "compiler/dsl/TracedKernel.h", "std", "llvm", "mlir", "lld"],
     # a traced kernel without its IR: what the compiler and the runtime hand to each other
     "compiler/dsl/TracedKernel.h": ["include", "std"],
     "compiler/dsl": ["include", "compiler/support", "compiler/ir", "std", "llvm", "mlir"],
@@ -37,7 +37,7 @@ LAYERS = {
     "tools": ["*"],
     "tests": ["*"],
 }
-EXTERNAL = ("llvm", "mlir", "CLI", "catch2", "sys")
+EXTERNAL = ("llvm", "mlir", "lld", "CLI", "catch2", "sys")
 SOURCES = {".h", ".hpp", ".cpp", ".c", ".td"}
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s*([<"])([^>"]+)[>"]')
 

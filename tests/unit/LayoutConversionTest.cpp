@@ -175,7 +175,7 @@ TEST_CASE("the shuffle of the header") {
   REQUIRE(result.exchange->after.size() == 1);
   CHECK(result.exchange->before[0].laneBit == 0);
   CHECK(result.exchange->after[0].laneBit == 0);
-  CHECK(result.exchange->laneBits == std::array<int64_t, 5>{1, 2, 4, 8, 16});
+  CHECK(result.exchange->laneBits == llvm::SmallVector<int64_t, 6>{1, 2, 4, 8, 16});
   CHECK(result.shuffles() == 1);
 }
 

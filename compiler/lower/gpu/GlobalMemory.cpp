@@ -59,6 +59,14 @@ Value KernelLowering::addressIn(const Window &window, const Layout &layout, Arra
   return addressBeside(window, code.address(window.origin, offset), base);
 }
 
+/// Of the tile's first element.
+Value KernelLowering::addressOf(const Window &window) {
+  Value address = window.origin;
+  for (auto [corner, step] : llvm::zip_equal(window.corner, window.steps))
+    address = code.address(address, code.mul(code.signExtend(corner, code.i64Type()), step));
+  return address;
+}
+
 /// So many elements away from an address, in each of the tile's dimensions.
 Value KernelLowering::addressBeside(const Window &window, Value address, ArrayRef<int64_t> distance) {
   Value offset;
@@ -150,8 +158,12 @@ KernelLowering::Values KernelLowering::loadWholeTile(const Window &window, const
   };
   auto unguarded = [&] {
     Values vectors;
-    for (int64_t reg : first)
-      vectors.push_back(code.load(whole, addressIn(window, layout, layout.base(reg)), bytes));
+    for (int64_t reg : first) {
+      Value address = addressIn(window, layout, layout.base(reg));
+      if (Value present = insideShape(layout, reg)) // registers past the tile may have any number
+        address = code.select(present, address, addressOf(window));
+      vectors.push_back(code.load(whole, address, bytes));
+    }
     return vectors;
   };
   const SmallVector<Type> types(first.size(), whole);

@@ -201,6 +201,7 @@ protected:
   Window windowOf(mlir::Value view, mlir::ValueRange indices, size_t rank);
   mlir::Value insideView(const Window &window, const ir::Layout &layout, llvm::ArrayRef<int64_t> base);
   mlir::Value addressIn(const Window &window, const ir::Layout &layout, llvm::ArrayRef<int64_t> base);
+  mlir::Value addressOf(const Window &window);
   mlir::Value addressBeside(const Window &window, mlir::Value address, llvm::ArrayRef<int64_t> distance);
   mlir::Value vectorsAreWhole(const Window &window, int64_t elements);
   Values loadAll(const Window &window, const ir::Layout &layout, mlir::Value padding, int64_t vector);
