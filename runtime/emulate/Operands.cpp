@@ -197,7 +197,7 @@ void sectile::emulate::write(Wave &wave, const WaveInstruction &inst, const Oper
 }
 
 void sectile::emulate::spreadBits(Wave &wave, const WaveInstruction &inst, unsigned sources,
-                                  uint32_t (*function)(const uint32_t *)) {
+                                  llvm::function_ref<uint32_t(const uint32_t *)> function) {
   alignas(64) uint32_t buffers[4][maxLanes], result[maxLanes];
   const uint32_t *rows[4];
   Poison undefined[4], reached;

@@ -7,6 +7,8 @@
 #include "runtime/emulate/NumberFormats.h"
 #include "runtime/emulate/Wave.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <tuple>
 
 namespace sectile::emulate {
@@ -56,7 +58,8 @@ template <auto F, class R, class... A> void valu(Wave &wave, const WaveInstructi
 
 /// The same for functions that move bits (32-bit types): poison keeps to the halves it can reach. A half of the result
 /// is undefined if it differs for undefined bits of 0 and of 1.
-void spreadBits(Wave &wave, const WaveInstruction &inst, unsigned sources, uint32_t (*function)(const uint32_t *));
+void spreadBits(Wave &wave, const WaveInstruction &inst, unsigned sources,
+                llvm::function_ref<uint32_t(const uint32_t *)> function);
 
 template <auto F, size_t... I> void bitsOf(Wave &wave, const WaveInstruction &inst, std::index_sequence<I...> indices) {
   uint64_t undefined = 0;

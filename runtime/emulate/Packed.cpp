@@ -1,4 +1,5 @@
 // VALU instructions on two values of a register (pair), mixed precision, and dot products (VOP3P).
+#include "runtime/emulate/Extrema.h"
 #include "runtime/emulate/Operands.h"
 #include "runtime/emulate/Semantics.h"
 
@@ -212,37 +213,39 @@ constexpr auto unsigned8 = [](u32 x, bool) { return int64_t(x); };
 constexpr auto either8 = [](u32 x, bool isSigned) { return isSigned ? int64_t(int8_t(x)) : int64_t(x); };
 constexpr auto signed16 = [](u32 x, bool) { return int64_t(int16_t(x)); };
 
-/// v_bitop3_b32: any function of three bits, given as the truth table.
-void bitop3(Wave &wave, const WaveInstruction &inst) {
-  Lanes<U32> a, b, c, result;
-  const u32 *x = read<U32>(wave, inst, inst[1], a), *y = read<U32>(wave, inst, inst[2], b),
-            *z = read<U32>(wave, inst, inst[3], c);
-  for (unsigned lane = 0; lane < wave.lanes; ++lane) {
-    u32 value = 0;
-    for (unsigned row = 0; row < 8; ++row)
-      if (inst.offset0 >> row & 1)
-        value |= (row & 4 ? x[lane] : ~x[lane]) & (row & 2 ? y[lane] : ~y[lane]) & (row & 1 ? z[lane] : ~z[lane]);
-    result.at[lane] = value;
-  }
-  write<U32>(wave, inst, inst[0], result);
+/// v_bitop3: any function of three bits, given as the truth table.
+u32 byTable(uint8_t table, u32 x, u32 y, u32 z) {
+  u32 value = 0;
+  for (unsigned row = 0; row < 8; ++row)
+    if (table >> row & 1)
+      value |= (row & 4 ? x : ~x) & (row & 2 ? y : ~y) & (row & 1 ? z : ~z);
+  return value;
 }
-
-float minOf(float a, float b) { return std::fmin(a, b); }
-float maxOf(float a, float b) { return std::fmax(a, b); }
-float minimumOf(float a, float b) { return a != a || b != b ? a + b : std::fmin(a, b); }
-float maximumOf(float a, float b) { return a != a || b != b ? a + b : std::fmax(a, b); }
+void bitop3(Wave &wave, const WaveInstruction &inst) {
+  spreadBits(wave, inst, 3, [&](const u32 *in) { return byTable(inst.truthTable, in[0], in[1], in[2]); });
+}
+void bitop3Half(Wave &wave, const WaveInstruction &inst) {
+  Lanes<U16> a, b, c, result;
+  const u32 *x = read<U16>(wave, inst, inst[1], a), *y = read<U16>(wave, inst, inst[2], b),
+            *z = read<U16>(wave, inst, inst[3], c);
+  for (unsigned lane = 0; lane < wave.lanes; ++lane)
+    result.at[lane] = byTable(inst.truthTable, x[lane], y[lane], z[lane]);
+  write<U16>(wave, inst, inst[0], result);
+}
 
 } // namespace
 
 void sectile::emulate::addPacked(SemanticsTable &t) {
   t["v_pk_add_f16"] = packed<[](float a, float b) { return a + b; }, F16, 2>;
   t["v_pk_mul_f16"] = packed<[](float a, float b) { return a * b; }, F16, 2>;
-  t["v_pk_min_f16"] = t["v_pk_min_num_f16"] = packed<minOf, F16, 2>;
-  t["v_pk_max_f16"] = t["v_pk_max_num_f16"] = packed<maxOf, F16, 2>;
-  t["v_pk_minimum_f16"] = packed<minimumOf, F16, 2>;
-  t["v_pk_maximum_f16"] = packed<maximumOf, F16, 2>;
-  t["v_pk_minimum3_f16"] = packed<[](float a, float b, float c) { return minimumOf(minimumOf(a, b), c); }, F16, 3>;
-  t["v_pk_maximum3_f16"] = packed<[](float a, float b, float c) { return maximumOf(maximumOf(a, b), c); }, F16, 3>;
+  t["v_pk_min_f16"] = t["v_pk_min_num_f16"] = packed<[](float a, float b) { return minNum(a, b); }, F16, 2>;
+  t["v_pk_max_f16"] = t["v_pk_max_num_f16"] = packed<[](float a, float b) { return maxNum(a, b); }, F16, 2>;
+  t["v_pk_minimum_f16"] = packed<minimum<float>, F16, 2>;
+  t["v_pk_maximum_f16"] = packed<maximum<float>, F16, 2>;
+  t["v_pk_minimum3_f16"] =
+      packed<[](float a, float b, float c) { return minimum<float>(minimum<float>(a, b), c); }, F16, 3>;
+  t["v_pk_maximum3_f16"] =
+      packed<[](float a, float b, float c) { return maximum<float>(maximum<float>(a, b), c); }, F16, 3>;
   t["v_pk_fma_f16"] = packed<[](double a, double b, double c) { return a * b + c; }, H16, 3>;
   t["v_pk_add_u16"] = packed<[](u32 a, u32 b) { return a + b; }, U16, 2>;
   t["v_pk_sub_u16"] = packed<[](u32 a, u32 b) { return a - b; }, U16, 2>;
@@ -292,4 +295,5 @@ void sectile::emulate::addPacked(SemanticsTable &t) {
   t["v_dot2_i32_i16"] = dot<16, signed16, false, I32>;
   t["v_dot2_u32_u16"] = dot<16, unsigned8, false, U32>;
   t["v_bitop3_b32"] = bitop3;
+  t["v_bitop3_b16"] = bitop3Half;
 }

@@ -300,7 +300,7 @@ private:
     else if (name == "byte_sel")
       inst.opSel = uint8_t(value << 2);
     else if (name == "bitop3")
-      inst.offset0 = int32_t(value);
+      inst.truthTable = uint8_t(value);
     else if (name == "cbsz")
       inst.cbsz = uint8_t(value);
     else if (name == "abid")

@@ -114,7 +114,7 @@ struct WaveInstruction {
   uint8_t opSel = 0, opSelHi = 0xff, negLo = 0, negHi = 0;
   bool hasOpSel = false, sdwa = false, preserve = false, signExtendUnused = false;
   bool offen = false, idxen = false;
-  uint8_t cbsz = 0, abid = 0, blgp = 0;
+  uint8_t cbsz = 0, abid = 0, blgp = 0, truthTable = 0;
   int32_t offset = 0, offset0 = 0, offset1 = 0;
   uint16_t immediate = 0; ///< the low 16 bits of the first word
   uint64_t address = 0;
