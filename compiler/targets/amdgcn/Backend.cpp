@@ -25,11 +25,9 @@ const llvm::Target &backend() {
 std::unique_ptr<llvm::TargetMachine> targetMachine(const Target &target) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast; // a * b + c may be one fma
-  // A product of two f16 would become an fma with a zero that is positive: -0 would be lost.
-  constexpr llvm::StringLiteral features = "-fma-mix-insts";
   return std::unique_ptr<llvm::TargetMachine>(
-      backend().createTargetMachine(llvm::Triple(tripleName), target.processor, features, options, llvm::Reloc::PIC_,
-                                    std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      backend().createTargetMachine(llvm::Triple(tripleName), target.processor, /*Features=*/"", options,
+                                    llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
 } // namespace sectile::amdgcn

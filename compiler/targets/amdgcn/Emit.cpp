@@ -2,6 +2,7 @@
 #include "compiler/targets/GenerateCode.h"
 #include "compiler/targets/amdgcn/Backend.h"
 
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -48,6 +49,24 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
 }
 
+/// Code generation makes a product that is rounded to f16 an fma with +0 (v_fma_mixlo_f16), which turns -0 into 0. With
+/// -0 as the addend, which it leaves alone, products are what they are.
+void keepSignsOfZero(llvm::Function &function) {
+  for (llvm::Instruction &instruction : llvm::instructions(function)) {
+    auto *rounding = llvm::dyn_cast<llvm::FPTruncInst>(&instruction);
+    if (!rounding || !rounding->getType()->getScalarType()->isHalfTy())
+      continue;
+    auto *product = llvm::dyn_cast<llvm::BinaryOperator>(rounding->getOperand(0));
+    if (!product || product->getOpcode() != llvm::Instruction::FMul)
+      continue;
+    llvm::IRBuilder<> builder(rounding);
+    llvm::Type *type = product->getType();
+    rounding->setOperand(0, builder.CreateIntrinsic(llvm::Intrinsic::fma, type,
+                                                    {product->getOperand(0), product->getOperand(1),
+                                                     llvm::ConstantFP::getNegativeZero(type)}));
+  }
+}
+
 } // namespace
 
 llvm::Expected<std::string> emitAssembly(mlir::ModuleOp module, const Target &target, int64_t waves) {
@@ -57,6 +76,8 @@ llvm::Expected<std::string> emitAssembly(mlir::ModuleOp module, const Target &ta
       if (!function.isDeclaration())
         annotate(function, waves);
     optimize(ir, *machine);
+    for (llvm::Function &function : ir)
+      keepSignsOfZero(function);
   });
 }
 
