@@ -171,7 +171,7 @@ void atomic(Wave &wave, const WaveInstruction &inst) {
       continue;
     if (addresses[lane] % access.bytes)
       return wave.fault("an atomic access to LDS at " + llvm::Twine(addresses[lane]) + ", which is not a multiple of " +
-                            llvm::Twine(access.bytes),
+                            llvm::Twine(unsigned(access.bytes)),
                         int(lane));
     bool undefined = false;
     if (!lds.read(wave, lane, addresses[lane], access.bytes, true, undefined) ||

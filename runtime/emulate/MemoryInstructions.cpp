@@ -366,7 +366,7 @@ void atomic(Wave &wave, const WaveInstruction &inst) {
     }
     if (places[lane].address % access.bytes)
       return wave.fault("an atomic access at 0x" + llvm::Twine::utohexstr(places[lane].address) +
-                            ", which is not a multiple of " + llvm::Twine(access.bytes),
+                            ", which is not a multiple of " + llvm::Twine(unsigned(access.bytes)),
                         int(lane));
     void *cell = nullptr;
     bool undefined = false;
