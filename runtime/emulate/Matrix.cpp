@@ -140,7 +140,6 @@ public:
   void run() {
     if (wmma && wave.execMask() != wave.allLanes)
       return wave.fault("a WMMA instruction needs all lanes on");
-    ++wave.counters.mfma;
     static thread_local Source<V> a, b;
     alignas(64) V acc[mostResults];
     readAccumulator(acc);

@@ -51,7 +51,7 @@ bool parseElement(llvm::StringRef &name, Element &element) {
 }
 
 /// "f32_32x32x8f16", "f32_32x32x4_2b_bf16", "f32_16x16x32_fp8_bf8"
-bool parseShape(llvm::StringRef name, MatrixShape &shape) {
+bool parseShape(llvm::StringRef name, MatrixShape &shape, uint8_t &cbsz, uint8_t &blgp) {
   auto number = [&](uint16_t &value) { return !name.consumeInteger(10, value); };
   if (!parseElement(name, shape.c) || !name.consume_front("_") || !number(shape.m) || !name.consume_front("x") ||
       !number(shape.n) || !name.consume_front("x") || !number(shape.k))
@@ -63,6 +63,13 @@ bool parseShape(llvm::StringRef name, MatrixShape &shape) {
       return false;
     shape.blocks = blocks;
     name.consume_front("_");
+  }
+  if (name == "f8f6f4") { // the modifiers say which
+    if (cbsz > 1 || blgp > 1)
+      return false;
+    shape.a = cbsz ? Element::bf8 : Element::fp8, shape.b = blgp ? Element::bf8 : Element::fp8;
+    cbsz = blgp = 0;
+    return true;
   }
   if (!parseElement(name, shape.a))
     return false;
@@ -78,7 +85,8 @@ bool sectile::emulate::findShape(WaveInstruction &inst, Generation generation) {
   llvm::StringRef name = inst.mnemonic;
   MatrixShape &shape = inst.matrix;
   const bool wmma = name.consume_front("v_wmma_");
-  if ((!wmma && !name.consume_front("v_mfma_")) || !parseShape(name, shape) || inst.operandCount < 4)
+  if ((!wmma && !name.consume_front("v_mfma_")) || !parseShape(name, shape, inst.cbsz, inst.blgp) ||
+      inst.operandCount < 4)
     return false;
   if (inst.cbsz || inst.abid || inst.blgp || (!wmma && inst.negLo)) // broadcasts
     return false;
