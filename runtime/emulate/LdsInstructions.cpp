@@ -102,10 +102,11 @@ bool storeTo(Wave &wave, const WaveInstruction &inst, const u32 *addresses, cons
     for (unsigned part = 0; part < (bytes + 3) / 4; ++part) {
       const u32 size = std::min(bytes, 4u), address = addresses[lane] + 4 * part;
       const Poison &poison = wave.poison[data.reg + part];
-      if (poison.low >> lane & 1)
+      const bool upper = access.high || data.high; // that half alone is stored
+      if ((upper ? poison.high : poison.low) >> lane & 1)
         lds.poisonBytes(address, std::min(size, 2u));
-      if (poison.high >> lane & 1 && (size > 2 || access.high))
-        lds.poisonBytes(size > 2 ? address + 2 : address, std::min(size, 2u));
+      if (size > 2 && poison.high >> lane & 1)
+        lds.poisonBytes(address + 2, 2);
     }
   }
   countConflicts(wave, addresses, bytes);

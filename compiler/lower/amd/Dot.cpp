@@ -82,10 +82,14 @@ LogicalResult AmdLowering::lowerByMatrixUnit(BlockDotOp op) {
     }
   }
 
-  // 3. And as registers again.
+  // 3. And as registers again. WMMA wants all lanes; LLVM would move one that only a store needs into the branch around
+  //    that, which lanes outside of the array do not take.
   Values result;
-  for (Value accumulator : accumulators)
+  for (Value accumulator : accumulators) {
+    if (op.getKind() == DotKind::wmma)
+      accumulator = opaque(accumulator);
     llvm::append_range(result, code.unpack(accumulator, code.f32Type()));
+  }
   registers[op.getResult()] = result;
   return success();
 }

@@ -49,21 +49,29 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
 }
 
+/// By itself or in a vector.
+bool isRoundedToHalf(const llvm::Value *value) {
+  return llvm::any_of(value->users(), [](const llvm::User *user) {
+    if (llvm::isa<llvm::FPTruncInst>(user))
+      return user->getType()->getScalarType()->isHalfTy();
+    return llvm::isa<llvm::InsertElementInst, llvm::ShuffleVectorInst>(user) && isRoundedToHalf(user);
+  });
+}
+
 /// Code generation makes a product that is rounded to f16 an fma with +0 (v_fma_mixlo_f16), which turns -0 into 0. With
 /// -0 as the addend, which it leaves alone, products are what they are.
 void keepSignsOfZero(llvm::Function &function) {
-  for (llvm::Instruction &instruction : llvm::instructions(function)) {
-    auto *rounding = llvm::dyn_cast<llvm::FPTruncInst>(&instruction);
-    if (!rounding || !rounding->getType()->getScalarType()->isHalfTy())
-      continue;
-    auto *product = llvm::dyn_cast<llvm::BinaryOperator>(rounding->getOperand(0));
-    if (!product || product->getOpcode() != llvm::Instruction::FMul)
-      continue;
-    llvm::IRBuilder<> builder(rounding);
+  llvm::SmallVector<llvm::Instruction *> products;
+  for (llvm::Instruction &instruction : llvm::instructions(function))
+    if (instruction.getOpcode() == llvm::Instruction::FMul && isRoundedToHalf(&instruction))
+      products.push_back(&instruction);
+  for (llvm::Instruction *product : products) {
+    llvm::IRBuilder<> builder(product);
     llvm::Type *type = product->getType();
-    rounding->setOperand(0, builder.CreateIntrinsic(llvm::Intrinsic::fma, type,
-                                                    {product->getOperand(0), product->getOperand(1),
-                                                     llvm::ConstantFP::getNegativeZero(type)}));
+    product->replaceAllUsesWith(builder.CreateIntrinsic(
+        llvm::Intrinsic::fma, type,
+        {product->getOperand(0), product->getOperand(1), llvm::ConstantFP::getNegativeZero(type)}));
+    product->eraseFromParent();
   }
 }
 
