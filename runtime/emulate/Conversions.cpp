@@ -145,6 +145,21 @@ void sectile::emulate::addConversions(SemanticsTable &t) {
     return (u32(std::clamp(a, -32768, 32767)) & 0xffff) | u32(std::clamp(b, -32768, 32767)) << 16;
   },
                                U32, I32, I32>;
+  t["v_cvt_pk_i16_f32"] = valu<[](float a, float b) {
+    return u32(uint16_t(toInteger<int16_t>(a))) | u32(uint16_t(toInteger<int16_t>(b))) << 16;
+  },
+                               U32, F32, F32>;
+  t["v_cvt_pk_u16_f32"] =
+      valu<[](float a, float b) { return u32(toInteger<uint16_t>(a)) | u32(toInteger<uint16_t>(b)) << 16; }, U32, F32,
+           F32>;
+  t["v_ashr_pk_i8_i32"] = valu<[](i32 a, i32 b, u32 n) {
+    return (u32(std::clamp(a >> (n & 31), -128, 127)) & 0xff) | (u32(std::clamp(b >> (n & 31), -128, 127)) & 0xff) << 8;
+  },
+                               U32, I32, I32, U32>;
+  t["v_ashr_pk_u8_i32"] = valu<[](i32 a, i32 b, u32 n) {
+    return u32(std::clamp(a >> (n & 31), 0, 255)) | u32(std::clamp(b >> (n & 31), 0, 255)) << 8;
+  },
+                               U32, I32, I32, U32>;
   t["v_cvt_pk_u8_f32"] = valu<[](float a, u32 byte, u32 old) {
     const unsigned shift = 8 * (byte & 3);
     return (old & ~(0xffu << shift)) | u32(toInteger<uint8_t>(std::nearbyint(a))) << shift;

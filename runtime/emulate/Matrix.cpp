@@ -155,6 +155,10 @@ public:
       V *sums = acc + block * shape.m * shape.n;
       exact ? multiply<true>(a.at, b.at, sums, shape) : multiply<false>(a.at, b.at, sums, shape);
     }
+    for (unsigned source : {1, 2, 3}) // where the first poison comes from
+      for (unsigned part = 0; part < inst[source].dwords && inst[source].isVector() && !wave.originIn; ++part)
+        if (wave.poison[inst[source].reg + part].any())
+          wave.originIn = wave.origin[inst[source].reg + part];
     for (unsigned part = 0; part < inst[0].dwords; ++part)
       poison[part] = inst[3].isVector() ? wave.poison[inst[3].reg + part] : Poison();
     if (undefined)

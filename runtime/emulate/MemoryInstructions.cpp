@@ -246,7 +246,9 @@ void await(Wave &wave, const WaveInstruction &inst, const Operand *result, u32 l
     request.first = result->reg, request.count = result->dwords;
   const bool separateStores = wave.generation >= Generation::gfx11 && !result && !ldsEnd;
   wave.waits.add(separateStores ? Counter::store : Counter::vector, request);
-  if (inst.access.space == Space::flat) // counts as an access to LDS, too
+  // Flat accesses may go to LDS, and loads that end there do (but not those of buffers): they count as such, too.
+  request.ldsBegin = request.ldsEnd = 0;
+  if (inst.access.space == Space::flat || (inst.access.space == Space::global && inst.access.toLds))
     wave.waits.add(Counter::lgkm, request);
 }
 
@@ -332,7 +334,7 @@ void store(Wave &wave, const WaveInstruction &inst) {
       if (undefined >> lane & 1 && places[lane].kind == Place::Kind::global) {
         Operand which = data;
         which.reg = uint16_t(data.reg + part);
-        return wave.faultPoison("the value stored to " + llvm::Twine::utohexstr(places[lane].address), int(lane),
+        return wave.faultPoison("the value stored to 0x" + llvm::Twine::utohexstr(places[lane].address), int(lane),
                                 which);
       }
     }

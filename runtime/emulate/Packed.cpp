@@ -211,6 +211,8 @@ constexpr auto bfloat = [](u32 x, bool) { return double(bfloatToFloat(x)); };
 constexpr auto signed8 = [](u32 x, bool) { return int64_t(int8_t(x)); };
 constexpr auto unsigned8 = [](u32 x, bool) { return int64_t(x); };
 constexpr auto either8 = [](u32 x, bool isSigned) { return isSigned ? int64_t(int8_t(x)) : int64_t(x); };
+constexpr auto signed4 = [](u32 x, bool) { return int64_t(int8_t(x << 4) >> 4); };
+constexpr auto either4 = [](u32 x, bool isSigned) { return isSigned ? int64_t(int8_t(x << 4) >> 4) : int64_t(x); };
 constexpr auto signed16 = [](u32 x, bool) { return int64_t(int16_t(x)); };
 
 /// v_bitop3: any function of three bits, given as the truth table.
@@ -247,6 +249,9 @@ void sectile::emulate::addPacked(SemanticsTable &t) {
   t["v_pk_maximum3_f16"] =
       packed<[](float a, float b, float c) { return maximum<float>(maximum<float>(a, b), c); }, F16, 3>;
   t["v_pk_fma_f16"] = packed<[](double a, double b, double c) { return a * b + c; }, H16, 3>;
+  t["v_dot8_i32_i4"] = dot<4, signed4, false, I32>;
+  t["v_dot8_u32_u4"] = dot<4, unsigned8, false, U32>;
+  t["v_dot8_i32_iu4"] = dot<4, either4, false, I32>;
   t["v_pk_add_u16"] = packed<[](u32 a, u32 b) { return a + b; }, U16, 2>;
   t["v_pk_sub_u16"] = packed<[](u32 a, u32 b) { return a - b; }, U16, 2>;
   t["v_pk_add_i16"] = packed<[](i32 a, i32 b) { return a + b; }, I16, 2>;

@@ -13,7 +13,7 @@ static unsigned sizeOf(StringRef word) {
   return llvm::StringSwitch<unsigned>(word)
       .Cases({"ubyte", "sbyte", "byte", "b8", "u8", "i8"}, 1)
       .Cases({"ushort", "sshort", "short", "b16", "u16", "i16"}, 2)
-      .Cases({"dword", "b32", "u32", "i32", "f32", "f16", "bf16"}, 4)
+      .Cases({"dword", "b32", "u32", "i32", "f32"}, 4)
       .Cases({"dwordx2", "b64", "u64", "i64", "f64", "x2"}, 8)
       .Cases({"dwordx3", "b96"}, 12)
       .Cases({"dwordx4", "b128"}, 16)
@@ -49,16 +49,12 @@ static bool parseAtomic(StringRef name, Access &access) {
   for (StringRef word : words) {
     if (word == "rtn")
       access.returns = true;
-    else if (const unsigned size = sizeOf(word); size && op != "pk")
-      access.bytes = uint8_t(size), op += word.starts_with("f") ? "f" : word.starts_with("i") ? "i" : "";
     else if (word == "f16" || word == "bf16")
       op += word;
+    else if (const unsigned size = sizeOf(word); size)
+      access.bytes = uint8_t(size), op += word.starts_with("f") ? "f" : word.starts_with("i") ? "i" : "";
     else
       op += word == "num" ? "" : word.str();
-    if (op == "pkadd" && (words.back() == "f16" || words.back() == "bf16")) {
-      access.atomic = words.back() == "f16" ? Atomic::addPackedHalf : Atomic::addPackedBfloat;
-      return true;
-    }
   }
   const int kind = llvm::StringSwitch<int>(op)
                        .Case("add", int(Atomic::add))
@@ -75,6 +71,8 @@ static bool parseAtomic(StringRef name, Access &access) {
                        .Case("xor", int(Atomic::bitXor))
                        .Cases({"swap", "wrxchg", "storexchg"}, int(Atomic::swap))
                        .Cases({"cmpswap", "cmpst", "cmpstore"}, int(Atomic::compareSwap))
+                       .Case("pkaddf16", int(Atomic::addPackedHalf))
+                       .Case("pkaddbf16", int(Atomic::addPackedBfloat))
                        .Case("addf", int(Atomic::addFloat))
                        .Case("minf", int(Atomic::minFloat))
                        .Case("maxf", int(Atomic::maxFloat))

@@ -253,6 +253,12 @@ void fmac(Wave &wave, const WaveInstruction &inst) {
   setResult(wave, inst[0], std::fma(a.value, b.value, c.value), a.poison | b.poison | c.poison ? ~u64(0) : 0);
 }
 
+/// F on the lower halves.
+template <auto F> void half(Wave &wave, const WaveInstruction &inst) {
+  scalar<[](bool &, u32 a, u32 b) { return floatToHalf(F(halfToFloat(a & 0xffff), halfToFloat(b & 0xffff))); },
+         Scc::keeps, Flow::all, u32, u32, u32>(wave, inst);
+}
+
 void addFloat(SemanticsTable &t) { // gfx12
   t["s_add_f32"] = all<[](bool &, float a, float b) { return a + b; }, Scc::keeps, float, float, float>;
   t["s_sub_f32"] = all<[](bool &, float a, float b) { return a - b; }, Scc::keeps, float, float, float>;
@@ -272,6 +278,21 @@ void addFloat(SemanticsTable &t) { // gfx12
   t["s_cvt_u32_f32"] = all<[](bool &, float a) { return toUnsigned(a); }, Scc::keeps, u32, float>;
   t["s_cvt_f16_f32"] = all<[](bool &, float a) { return floatToHalf(a); }, Scc::keeps, u32, float>;
   t["s_cvt_f32_f16"] = all<[](bool &, u32 a) { return halfToFloat(a & 0xffff); }, Scc::keeps, float, u32>;
+  // The scalar forms of what VALU computes with its own precision; they flush denormals, too.
+  t["v_s_exp_f32"] =
+      all<[](bool &, float a) { return flushed(float(std::exp2(double(flushed(a))))); }, Scc::keeps, float, float>;
+  t["v_s_log_f32"] =
+      all<[](bool &, float a) { return float(std::log2(double(flushed(a)))); }, Scc::keeps, float, float>;
+  t["v_s_rcp_f32"] = all<[](bool &, float a) { return flushed(1 / flushed(a)); }, Scc::keeps, float, float>;
+  t["v_s_rsq_f32"] =
+      all<[](bool &, float a) { return flushed(float(1 / std::sqrt(double(flushed(a))))); }, Scc::keeps, float, float>;
+  t["v_s_sqrt_f32"] = all<[](bool &, float a) { return std::sqrt(flushed(a)); }, Scc::keeps, float, float>;
+  t["s_add_f16"] = half<[](float a, float b) { return a + b; }>;
+  t["s_sub_f16"] = half<[](float a, float b) { return a - b; }>;
+  t["s_mul_f16"] = half<[](float a, float b) { return a * b; }>;
+  t["s_max_num_f16"] = half<[](float a, float b) { return std::fmax(a, b); }>;
+  t["s_min_num_f16"] = half<[](float a, float b) { return std::fmin(a, b); }>;
+  t["s_cvt_hi_f32_f16"] = all<[](bool &, u32 a) { return halfToFloat(a >> 16); }, Scc::keeps, float, u32>;
   addCompare<float>(t, "f32");
   t["s_cmp_neq_f32"] = compare<[](float a, float b) { return !(a == b); }, float>;
   t["s_cmp_nlt_f32"] = compare<[](float a, float b) { return !(a < b); }, float>;
@@ -342,6 +363,11 @@ void sectile::emulate::addScalarArithmetic(SemanticsTable &t) {
     return result;
   },
                            Scc::writes, u32, u32, u32>;
+  t["s_cls_i32_i64"] = t["s_flbit_i32_i64"] = all<[](bool &, i64 a) {
+    const u64 x = u64(a < 0 ? ~a : a);
+    return x ? u32(llvm::countl_zero(x)) : ~0u;
+  },
+                                                  Scc::keeps, u32, i64>;
   t["s_sext_i32_i8"] = all<[](bool &, u32 a) { return i32(int8_t(a)); }, Scc::keeps, i32, u32>;
   t["s_sext_i32_i16"] = all<[](bool &, u32 a) { return i32(int16_t(a)); }, Scc::keeps, i32, u32>;
   t["s_flbit_i32"] = t["s_cls_i32"] = all<[](bool &, i32 a) {
