@@ -9,7 +9,7 @@ set(mlir_folder ${MLIR_DIR}) # find_package overwrites it when it finds nothing
 find_package(MLIR CONFIG)
 if(NOT MLIR_FOUND)
   message(FATAL_ERROR "Sectile needs LLVM/MLIR 22 and found none in ${mlir_folder}: "
-                      "install llvm-22-dev, libmlir-22-dev and mlir-22-tools, or set -DMLIR_DIR=<prefix>/lib/cmake/mlir")
+                      "install llvm-22-dev, libmlir-22-dev, mlir-22-tools and liblld-22-dev, or set -DMLIR_DIR=<prefix>/lib/cmake/mlir")
 endif()
 if(NOT LLVM_VERSION_MAJOR EQUAL 22)
   message(FATAL_ERROR "Sectile needs LLVM/MLIR 22, found ${LLVM_VERSION} in ${MLIR_DIR}: "
@@ -53,10 +53,11 @@ set(SECTILE_MLIR_LIBRARIES
     MLIRSCFToControlFlow MLIRUBToLLVM MLIRVectorToLLVMPass
     # and from there to LLVM IR
     MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation MLIRNVVMToLLVMIRTranslation
-    MLIRTargetLLVMIRExport)
+    MLIRROCDLDialect MLIRROCDLToLLVMIRTranslation MLIRTargetLLVMIRExport)
 llvm_map_components_to_libnames(SECTILE_LLVM_LIBRARIES core support passes executionengine runtimedyld
                                 x86codegen x86desc x86info x86asmparser nvptxcodegen nvptxdesc nvptxinfo
-                                amdgpudesc amdgpudisassembler amdgpuinfo)
+                                amdgpuasmparser amdgpucodegen amdgpudesc amdgpudisassembler amdgpuinfo
+                                dtlto lto option windowsdriver) # the last four are LLD's
 
 # Debian's static MLIR archives name libLLVM.so as a dependency: that would bring a second LLVM into the process, whose
 # passes are never initialized. Take it out of each.
@@ -66,6 +67,15 @@ foreach(archive ${MLIR_EXPORTED_TARGETS})
   if(type STREQUAL "STATIC_LIBRARY" AND dependencies)
     list(REMOVE_ITEM dependencies LLVM)
     set_property(TARGET ${archive} PROPERTY INTERFACE_LINK_LIBRARIES "${dependencies}")
+  endif()
+endforeach()
+
+# LLD's link-time optimization names an optimizer that is not packaged (see UnlinkedTargets.cpp).
+foreach(library LLVMLTO LLVMPasses LLVMExtensions)
+  if(TARGET ${library})
+    get_target_property(dependencies ${library} INTERFACE_LINK_LIBRARIES)
+    list(REMOVE_ITEM dependencies Polly PollyISL)
+    set_property(TARGET ${library} PROPERTY INTERFACE_LINK_LIBRARIES "${dependencies}")
   endif()
 endforeach()
 
@@ -79,5 +89,5 @@ endforeach()
 set_property(TARGET LLVMSupport PROPERTY INTERFACE_LINK_LIBRARIES
              "rt;dl;m;${SECTILE_STATIC_z};${SECTILE_STATIC_zstd};LLVMDemangle")
 
-target_link_libraries(sectile_llvm INTERFACE ${SECTILE_MLIR_LIBRARIES} ${SECTILE_LLVM_LIBRARIES})
+target_link_libraries(sectile_llvm INTERFACE ${SECTILE_LLD_LIBRARIES} ${SECTILE_MLIR_LIBRARIES} ${SECTILE_LLVM_LIBRARIES})
 target_link_options(sectile_llvm INTERFACE -Wl,--gc-sections -Wl,--icf=all)

@@ -16,6 +16,7 @@ libmlir-22-dev  MLIR 22: the compiler's own IR is built on it
 mlir-22-tools   mlir-tblgen, which generates the dialect
 clang-22        the faster of the two supported compilers
 lld-22          the linker
+liblld-22-dev   LLD 22 as a library: links code for AMD GPUs
 zlib1g-dev      part of LLVM
 libzstd-dev     part of LLVM
 cmake           the build
