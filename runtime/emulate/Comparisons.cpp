@@ -43,8 +43,8 @@ template <class T> void addOrdered(SemanticsTable &t, const std::string &s) {
   using V = typename T::Value;
   add<T, T, [](V a, V b) { return a < b; }>(t, "lt_" + s);
   add<T, T, [](V a, V b) { return a <= b; }>(t, "le_" + s);
-  add<T, T, [](V a, V b) { return a > b; }>(t, "gt_" + s);
-  add<T, T, [](V a, V b) { return a >= b; }>(t, "ge_" + s);
+  add<T, T, [](V a, V b) { return (a > b); }>(t, "gt_" + s);
+  add<T, T, [](V a, V b) { return (a >= b); }>(t, "ge_" + s);
   add<T, T, [](V a, V b) { return a == b; }>(t, "eq_" + s);
   add<T, T, [](V, V) { return false; }>(t, "f_" + s);
   if constexpr (!T::isFloat) {

@@ -105,7 +105,7 @@ static void executeBoth(Wave &wave, const WaveInstruction &inst) {
   std::memcpy(result, wave.v[reg], sizeof result);
   std::memcpy(wave.v[reg], before, sizeof before);
   wave.poison[reg] = poisonBefore;
-  wave.poisonIn = 0, wave.originIn = nullptr, wave.registerIn = -1;
+  wave.clearPoisonIn();
   second.execute(wave, second);
   std::memcpy(wave.v[reg], result, sizeof result);
   wave.poison[reg] = poison;

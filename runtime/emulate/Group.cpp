@@ -197,7 +197,7 @@ bool Group::step(Wave &wave, uint64_t count) {
           return report(wave);
         }
     }
-    wave.poisonIn = 0, wave.originIn = nullptr, wave.registerIn = -1;
+    wave.clearPoisonIn();
     wave.pc += inst->size;
     ++classes[unsigned(inst->kind)];
     inst->execute(wave, *inst);

@@ -33,7 +33,11 @@ static const uint32_t *rawSource(Wave &wave, const WaveInstruction &inst, const 
                                  operand.select == Operand::Select::byte3
                            : operand.high;
     const bool half = T::bits == 16 || selected;
-    wave.addPoison(operand, 0, !half ? undefined.any() : upper ? undefined.high : undefined.low);
+    wave.addPoison(operand, 0,
+                   !half   ? undefined.any()
+                   : upper ? undefined.high
+                           : undefined.low,
+                   half ? ~uint64_t(0) : undefined.low);
   }
   const uint32_t *row = wave.dwords(inst, operand, 0, buffer);
   if (operand.select != Operand::Select::dword) {
@@ -151,7 +155,7 @@ void sectile::emulate::write(Wave &wave, const WaveInstruction &inst, const Oper
       scaleAndClamp(inst, result, lanes);
   alignas(64) uint32_t low[maxLanes];
   const uint64_t mask = inst.dpp ? wave.written(inst) : wave.execMask();
-  Poison undefined{wave.poisonIn, wave.poisonIn};
+  Poison undefined{wave.carriesUp ? wave.lowPoisonIn : wave.poisonIn, wave.poisonIn};
   if constexpr (T::bits == 64) {
     alignas(64) uint32_t high[maxLanes];
     for (unsigned lane = 0; lane < lanes; ++lane) {

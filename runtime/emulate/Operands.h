@@ -56,6 +56,13 @@ template <auto F, class R, class... A> void valu(Wave &wave, const WaveInstructi
   valuOf<F, R, A...>(wave, inst, std::index_sequence_for<A...>());
 }
 
+/// The same for sums and products of 32 bits: the lower half of the result depends on the lower halves alone.
+template <auto F, class R, class... A> void carrying(Wave &wave, const WaveInstruction &inst) {
+  wave.carriesUp = true;
+  valu<F, R, A...>(wave, inst);
+  wave.carriesUp = false;
+}
+
 /// The same for functions that move bits (32-bit types): poison keeps to the halves it can reach. A half of the result
 /// is undefined if it differs for undefined bits of 0 and of 1.
 void spreadBits(Wave &wave, const WaveInstruction &inst, unsigned sources,

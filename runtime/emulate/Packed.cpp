@@ -260,8 +260,8 @@ void sectile::emulate::addPacked(SemanticsTable &t) {
   t["v_pk_mad_u16"] = packed<[](u32 a, u32 b, u32 c) { return a * b + c; }, U16, 3>;
   t["v_pk_mad_i16"] = packed<[](i32 a, i32 b, i32 c) { return a * b + c; }, I16, 3>;
   t["v_pk_lshlrev_b16"] = packed<[](u32 n, u32 a) { return a << (n & 15); }, U16, 2>;
-  t["v_pk_lshrrev_b16"] = packed<[](u32 n, u32 a) { return a >> (n & 15); }, U16, 2>;
-  t["v_pk_ashrrev_i16"] = packed<[](i32 n, i32 a) { return a >> (n & 15); }, I16, 2>;
+  t["v_pk_lshrrev_b16"] = packed<[](u32 n, u32 a) { return (a >> (n & 15)); }, U16, 2>;
+  t["v_pk_ashrrev_i16"] = packed<[](i32 n, i32 a) { return (a >> (n & 15)); }, I16, 2>;
   t["v_pk_min_i16"] = packed<[](i32 a, i32 b) { return std::min(a, b); }, I16, 2>;
   t["v_pk_max_i16"] = packed<[](i32 a, i32 b) { return std::max(a, b); }, I16, 2>;
   t["v_pk_min_u16"] = packed<[](u32 a, u32 b) { return std::min(a, b); }, U16, 2>;

@@ -1,4 +1,5 @@
 // SALU: arithmetic, bits, comparisons. Each function of values also gets SCC.
+#include "runtime/emulate/Extrema.h"
 #include "runtime/emulate/Operands.h"
 #include "runtime/emulate/Semantics.h"
 
@@ -15,7 +16,8 @@ using i64 = int64_t;
 
 namespace {
 
-enum class Flow { all, bits }; ///< how poison spreads: to all bits of the result, or to those that depend on it
+/// How poison spreads: to all bits of the result, to those that depend on it, or to those above as carries do.
+enum class Flow { all, bits, upwards };
 enum class Scc { keeps, writes };
 
 template <class T> struct Source {
@@ -59,6 +61,8 @@ void scalarOf(Wave &wave, const WaveInstruction &inst, std::index_sequence<I...>
       const R ones = F(ignored, A(std::get<I>(in).value | std::get<I>(in).poison)...);
       poison = u64(zeros ^ ones);
     }
+  if constexpr (flow == Flow::upwards)
+    poison = u64(0) - (undefined & (u64(0) - undefined));
   if constexpr (writesScc == Scc::writes) {
     wave.scc = scc;
     wave.sccPoison = poison != 0;
@@ -69,6 +73,7 @@ template <auto F, Scc scc, Flow flow, class R, class... A> void scalar(Wave &wav
   scalarOf<F, scc, flow, R, A...>(wave, inst, std::index_sequence_for<A...>());
 }
 template <auto F, Scc scc, class R, class... A> constexpr Semantics all = scalar<F, scc, Flow::all, R, A...>;
+template <auto F, Scc scc, class R, class... A> constexpr Semantics sum = scalar<F, scc, Flow::upwards, R, A...>;
 template <auto F, class R, class... A> constexpr Semantics bitwise = scalar<F, Scc::writes, Flow::bits, R, A...>;
 template <auto F, class R, class... A> constexpr Semantics move = scalar<F, Scc::keeps, Flow::bits, R, A...>;
 
@@ -112,12 +117,12 @@ void addK(Wave &wave, const WaveInstruction &inst) {
   i32 sum = 0;
   wave.scc = __builtin_add_overflow(a, b, &sum);
   wave.sccPoison = poison != 0;
-  wave.setScalar32(inst[0], u32(sum), poison ? ~0u : 0);
+  wave.setScalar32(inst[0], u32(sum), 0u - (poison & (0u - poison)));
 }
 void mulK(Wave &wave, const WaveInstruction &inst) {
   u32 poison = 0;
   const u32 a = wave.scalar32(inst[0], poison);
-  wave.setScalar32(inst[0], a * u32(int16_t(inst.immediate)), poison ? ~0u : 0);
+  wave.setScalar32(inst[0], a * u32(int16_t(inst.immediate)), 0u - (poison & (0u - poison)));
 }
 
 template <class T, bool value> void bitSet(Wave &wave, const WaveInstruction &inst) {
@@ -170,9 +175,9 @@ template <class T> void addLogic(SemanticsTable &t, const std::string &suffix) {
   t["s_bitset1_" + suffix] = bitSet<T, true>;
   t["s_brev_" + suffix] = move<[](bool &, T a) { return llvm::reverseBits(a); }, T, T>;
   t["s_lshl_" + suffix] =
-      all<[](bool &scc, T a, u32 n) { return a <<= shiftMask<T>(n), scc = a != 0, a; }, Scc::writes, T, T, u32>;
+      bitwise<[](bool &scc, T a, u32 n) { return a <<= shiftMask<T>(n), scc = a != 0, a; }, T, T, u32>;
   t["s_lshr_" + suffix] =
-      all<[](bool &scc, T a, u32 n) { return a >>= shiftMask<T>(n), scc = a != 0, a; }, Scc::writes, T, T, u32>;
+      bitwise<[](bool &scc, T a, u32 n) { return (a >>= shiftMask<T>(n), scc = a != 0, a); }, T, T, u32>;
   t["s_bfm_" + suffix] =
       all<[](bool &, u32 width, u32 offset) { return T((T(1) << shiftMask<T>(width)) - 1) << shiftMask<T>(offset); },
           Scc::keeps, T, u32, u32>;
@@ -189,11 +194,9 @@ template <class T> void addLogic(SemanticsTable &t, const std::string &suffix) {
   using S = std::make_signed_t<T>;
   const std::string bits = std::to_string(sizeof(T) * 8);
   t["s_ashr_i" + bits] =
-      all<[](bool &scc, S a, u32 n) { return a >>= shiftMask<T>(n), scc = a != 0, a; }, Scc::writes, S, S, u32>;
-  t["s_bfe_u" + bits] =
-      all<[](bool &scc, T a, u32 f) { return a = fieldOf<T>(a, f), scc = a != 0, a; }, Scc::writes, T, T, u32>;
-  t["s_bfe_i" + bits] =
-      all<[](bool &scc, S a, u32 f) { return a = fieldOf<S>(a, f), scc = a != 0, a; }, Scc::writes, S, S, u32>;
+      bitwise<[](bool &scc, S a, u32 n) { return (a >>= shiftMask<T>(n), scc = a != 0, a); }, S, S, u32>;
+  t["s_bfe_u" + bits] = bitwise<[](bool &scc, T a, u32 f) { return a = fieldOf<T>(a, f), scc = a != 0, a; }, T, T, u32>;
+  t["s_bfe_i" + bits] = bitwise<[](bool &scc, S a, u32 f) { return a = fieldOf<S>(a, f), scc = a != 0, a; }, S, S, u32>;
   for (const char *wave : {"saveexec_", "wrexec_"}) {
     const bool write = wave[0] == 'w';
     auto add = [&](const char *name, Semantics save, Semantics replace) {
@@ -263,8 +266,11 @@ void addFloat(SemanticsTable &t) { // gfx12
   t["s_add_f32"] = all<[](bool &, float a, float b) { return a + b; }, Scc::keeps, float, float, float>;
   t["s_sub_f32"] = all<[](bool &, float a, float b) { return a - b; }, Scc::keeps, float, float, float>;
   t["s_mul_f32"] = all<[](bool &, float a, float b) { return a * b; }, Scc::keeps, float, float, float>;
-  t["s_max_num_f32"] = all<[](bool &, float a, float b) { return std::fmax(a, b); }, Scc::keeps, float, float, float>;
-  t["s_min_num_f32"] = all<[](bool &, float a, float b) { return std::fmin(a, b); }, Scc::keeps, float, float, float>;
+  t["s_max_num_f32"] = all<[](bool &, float a, float b) { return maxNum(a, b); }, Scc::keeps, float, float, float>;
+  t["s_min_num_f32"] = all<[](bool &, float a, float b) { return minNum(a, b); }, Scc::keeps, float, float, float>;
+  t["s_minimum_f32"] = all<[](bool &, float a, float b) { return minimum(a, b); }, Scc::keeps, float, float, float>;
+  t["s_maximum_f32"] = all<[](bool &, float a, float b) { return maximum(a, b); }, Scc::keeps, float, float, float>;
+  t["s_cmp_nlg_f32"] = compare<[](float a, float b) { return !(a < b) && !(b < a); }, float>;
   t["s_fmac_f32"] = fmac;
   t["s_fmaak_f32"] = t["s_fmamk_f32"] =
       all<[](bool &, float a, float b, float c) { return std::fma(a, b, c); }, Scc::keeps, float, float, float, float>;
@@ -290,8 +296,8 @@ void addFloat(SemanticsTable &t) { // gfx12
   t["s_add_f16"] = half<[](float a, float b) { return a + b; }>;
   t["s_sub_f16"] = half<[](float a, float b) { return a - b; }>;
   t["s_mul_f16"] = half<[](float a, float b) { return a * b; }>;
-  t["s_max_num_f16"] = half<[](float a, float b) { return std::fmax(a, b); }>;
-  t["s_min_num_f16"] = half<[](float a, float b) { return std::fmin(a, b); }>;
+  t["s_max_num_f16"] = half<[](float a, float b) { return maxNum(a, b); }>;
+  t["s_min_num_f16"] = half<[](float a, float b) { return minNum(a, b); }>;
   t["s_cvt_hi_f32_f16"] = all<[](bool &, u32 a) { return halfToFloat(a >> 16); }, Scc::keeps, float, u32>;
   addCompare<float>(t, "f32");
   t["s_cmp_neq_f32"] = compare<[](float a, float b) { return !(a == b); }, float>;
@@ -299,7 +305,7 @@ void addFloat(SemanticsTable &t) { // gfx12
   t["s_cmp_nle_f32"] = compare<[](float a, float b) { return !(a <= b); }, float>;
   t["s_cmp_ngt_f32"] = compare<[](float a, float b) { return !(a > b); }, float>;
   t["s_cmp_nge_f32"] = compare<[](float a, float b) { return !(a >= b); }, float>;
-  t["s_cmp_lg_f32"] = compare<[](float a, float b) { return a < b || a > b; }, float>;
+  t["s_cmp_lg_f32"] = compare<[](float a, float b) { return (a < b || a > b); }, float>;
   t["s_cmp_o_f32"] = compare<[](float a, float b) { return a == a && b == b; }, float>;
   t["s_cmp_u_f32"] = compare<[](float a, float b) { return a != a || b != b; }, float>;
 }
@@ -317,16 +323,16 @@ void sectile::emulate::addScalarArithmetic(SemanticsTable &t) {
   t["s_addk_i32"] = t["s_addk_co_i32"] = addK;
   t["s_mulk_i32"] = mulK;
   t["s_add_u32"] = t["s_add_co_u32"] =
-      all<[](bool &scc, u32 a, u32 b) { return scc = a + b < a, a + b; }, Scc::writes, u32, u32, u32>;
+      sum<[](bool &scc, u32 a, u32 b) { return scc = a + b < a, a + b; }, Scc::writes, u32, u32, u32>;
   t["s_sub_u32"] = t["s_sub_co_u32"] =
-      all<[](bool &scc, u32 a, u32 b) { return scc = b > a, a - b; }, Scc::writes, u32, u32, u32>;
-  t["s_add_i32"] = t["s_add_co_i32"] = all<[](bool &scc, i32 a, i32 b) {
+      sum<[](bool &scc, u32 a, u32 b) { return scc = (b > a), a - b; }, Scc::writes, u32, u32, u32>;
+  t["s_add_i32"] = t["s_add_co_i32"] = sum<[](bool &scc, i32 a, i32 b) {
     i32 sum = 0;
     scc = __builtin_add_overflow(a, b, &sum);
     return sum;
   },
                                            Scc::writes, i32, i32, i32>;
-  t["s_sub_i32"] = t["s_sub_co_i32"] = all<[](bool &scc, i32 a, i32 b) {
+  t["s_sub_i32"] = t["s_sub_co_i32"] = sum<[](bool &scc, i32 a, i32 b) {
     i32 difference = 0;
     scc = __builtin_sub_overflow(a, b, &difference);
     return difference;
@@ -334,26 +340,28 @@ void sectile::emulate::addScalarArithmetic(SemanticsTable &t) {
                                            Scc::writes, i32, i32, i32>;
   t["s_addc_u32"] = t["s_add_co_ci_u32"] = carried<[](bool &scc, u32 a, u32 b) {
     const u64 sum = u64(a) + b + scc;
-    scc = sum >> 32;
+    scc = (sum >> 32) != 0;
     return u32(sum);
   },
                                                    u32, u32, u32>;
   t["s_subb_u32"] = t["s_sub_co_ci_u32"] = carried<[](bool &scc, u32 a, u32 b) {
     const u64 difference = u64(a) - b - scc;
-    scc = difference >> 63;
+    scc = (difference >> 63) != 0;
     return u32(difference);
   },
                                                    u32, u32, u32>;
   t["s_min_i32"] = all<[](bool &scc, i32 a, i32 b) { return scc = a < b, std::min(a, b); }, Scc::writes, i32, i32, i32>;
-  t["s_max_i32"] = all<[](bool &scc, i32 a, i32 b) { return scc = a > b, std::max(a, b); }, Scc::writes, i32, i32, i32>;
+  t["s_max_i32"] =
+      all<[](bool &scc, i32 a, i32 b) { return scc = (a > b), std::max(a, b); }, Scc::writes, i32, i32, i32>;
   t["s_min_u32"] = all<[](bool &scc, u32 a, u32 b) { return scc = a < b, std::min(a, b); }, Scc::writes, u32, u32, u32>;
-  t["s_max_u32"] = all<[](bool &scc, u32 a, u32 b) { return scc = a > b, std::max(a, b); }, Scc::writes, u32, u32, u32>;
-  t["s_mul_i32"] = all<[](bool &, u32 a, u32 b) { return a * b; }, Scc::keeps, u32, u32, u32>;
+  t["s_max_u32"] =
+      all<[](bool &scc, u32 a, u32 b) { return scc = (a > b), std::max(a, b); }, Scc::writes, u32, u32, u32>;
+  t["s_mul_i32"] = sum<[](bool &, u32 a, u32 b) { return a * b; }, Scc::keeps, u32, u32, u32>;
   t["s_mul_hi_u32"] = all<[](bool &, u32 a, u32 b) { return u32(u64(a) * b >> 32); }, Scc::keeps, u32, u32, u32>;
   t["s_mul_hi_i32"] = all<[](bool &, i32 a, i32 b) { return i32(i64(a) * b >> 32); }, Scc::keeps, i32, i32, i32>;
-  t["s_add_u64"] = t["s_add_nc_u64"] = all<[](bool &, u64 a, u64 b) { return a + b; }, Scc::keeps, u64, u64, u64>;
-  t["s_sub_u64"] = t["s_sub_nc_u64"] = all<[](bool &, u64 a, u64 b) { return a - b; }, Scc::keeps, u64, u64, u64>;
-  t["s_mul_u64"] = all<[](bool &, u64 a, u64 b) { return a * b; }, Scc::keeps, u64, u64, u64>;
+  t["s_add_u64"] = t["s_add_nc_u64"] = sum<[](bool &, u64 a, u64 b) { return a + b; }, Scc::keeps, u64, u64, u64>;
+  t["s_sub_u64"] = t["s_sub_nc_u64"] = sum<[](bool &, u64 a, u64 b) { return a - b; }, Scc::keeps, u64, u64, u64>;
+  t["s_mul_u64"] = sum<[](bool &, u64 a, u64 b) { return a * b; }, Scc::keeps, u64, u64, u64>;
   t["s_abs_i32"] =
       all<[](bool &scc, i32 a) { return scc = a != 0, a < 0 ? i32(0u - u32(a)) : a; }, Scc::writes, i32, i32>;
   t["s_absdiff_i32"] = all<[](bool &scc, u32 a, u32 b) {
@@ -368,25 +376,29 @@ void sectile::emulate::addScalarArithmetic(SemanticsTable &t) {
     return x ? u32(llvm::countl_zero(x)) : ~0u;
   },
                                                   Scc::keeps, u32, i64>;
-  t["s_sext_i32_i8"] = all<[](bool &, u32 a) { return i32(int8_t(a)); }, Scc::keeps, i32, u32>;
-  t["s_sext_i32_i16"] = all<[](bool &, u32 a) { return i32(int16_t(a)); }, Scc::keeps, i32, u32>;
+  t["s_sext_i32_i8"] = move<[](bool &, u32 a) { return i32(int8_t(a)); }, i32, u32>;
+  t["s_sext_i32_i16"] = move<[](bool &, u32 a) { return i32(int16_t(a)); }, i32, u32>;
   t["s_flbit_i32"] = t["s_cls_i32"] = all<[](bool &, i32 a) {
     const u32 x = u32(a < 0 ? ~a : a);
     return x ? u32(llvm::countl_zero(x)) : ~0u;
   },
                                           Scc::keeps, u32, i32>;
-  t["s_lshl1_add_u32"] = all<[](bool &scc, u32 a, u32 b) { return scc = ((u64(a) << 1) + b) >> 32, (a << 1) + b; },
-                             Scc::writes, u32, u32, u32>;
-  t["s_lshl2_add_u32"] = all<[](bool &scc, u32 a, u32 b) { return scc = ((u64(a) << 2) + b) >> 32, (a << 2) + b; },
-                             Scc::writes, u32, u32, u32>;
-  t["s_lshl3_add_u32"] = all<[](bool &scc, u32 a, u32 b) { return scc = ((u64(a) << 3) + b) >> 32, (a << 3) + b; },
-                             Scc::writes, u32, u32, u32>;
-  t["s_lshl4_add_u32"] = all<[](bool &scc, u32 a, u32 b) { return scc = ((u64(a) << 4) + b) >> 32, (a << 4) + b; },
-                             Scc::writes, u32, u32, u32>;
+  t["s_lshl1_add_u32"] =
+      sum<[](bool &scc, u32 a, u32 b) { return scc = (((u64(a) << 1) + b) >> 32) != 0, (a << 1) + b; }, Scc::writes,
+          u32, u32, u32>;
+  t["s_lshl2_add_u32"] =
+      sum<[](bool &scc, u32 a, u32 b) { return scc = (((u64(a) << 2) + b) >> 32) != 0, (a << 2) + b; }, Scc::writes,
+          u32, u32, u32>;
+  t["s_lshl3_add_u32"] =
+      sum<[](bool &scc, u32 a, u32 b) { return scc = (((u64(a) << 3) + b) >> 32) != 0, (a << 3) + b; }, Scc::writes,
+          u32, u32, u32>;
+  t["s_lshl4_add_u32"] =
+      sum<[](bool &scc, u32 a, u32 b) { return scc = (((u64(a) << 4) + b) >> 32) != 0, (a << 4) + b; }, Scc::writes,
+          u32, u32, u32>;
   t["s_pack_ll_b32_b16"] = move<[](bool &, u32 a, u32 b) { return (a & 0xffff) | b << 16; }, u32, u32, u32>;
   t["s_pack_lh_b32_b16"] = move<[](bool &, u32 a, u32 b) { return (a & 0xffff) | (b & 0xffff0000); }, u32, u32, u32>;
-  t["s_pack_hh_b32_b16"] = move<[](bool &, u32 a, u32 b) { return a >> 16 | (b & 0xffff0000); }, u32, u32, u32>;
-  t["s_pack_hl_b32_b16"] = move<[](bool &, u32 a, u32 b) { return a >> 16 | b << 16; }, u32, u32, u32>;
+  t["s_pack_hh_b32_b16"] = move<[](bool &, u32 a, u32 b) { return (a >> 16 | (b & 0xffff0000)); }, u32, u32, u32>;
+  t["s_pack_hl_b32_b16"] = move<[](bool &, u32 a, u32 b) { return (a >> 16 | b << 16); }, u32, u32, u32>;
   t["s_bitcmp0_b32"] = compare<[](u32 a, u32 b) { return !(a >> (b & 31) & 1); }, u32>;
   t["s_bitcmp1_b32"] = compare<[](u32 a, u32 b) { return (a >> (b & 31) & 1) != 0; }, u32>;
 }

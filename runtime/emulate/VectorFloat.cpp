@@ -1,4 +1,5 @@
 // VALU arithmetic on f16, f32 and f64.
+#include "runtime/emulate/Extrema.h"
 #include "runtime/emulate/Operands.h"
 #include "runtime/emulate/Semantics.h"
 
@@ -12,23 +13,6 @@ namespace {
 //===-- functions of one lane
 //--------------------------------------------------------------------------------------===//
 
-/// The other one when one is a NaN; -0 is less than +0.
-float minNum(float a, float b) {
-  const float equal = asFloat(asBits(a) | asBits(b));
-  return a != a ? (b != b ? a + b : b) : b != b ? a : a < b ? a : b < a ? b : equal;
-}
-float maxNum(float a, float b) {
-  const float equal = asFloat(asBits(a) & asBits(b));
-  return a != a ? (b != b ? a + b : b) : b != b ? a : a > b ? a : b > a ? b : equal;
-}
-double minNum(double a, double b) {
-  return a != a ? b : b != b ? a : std::signbit(a) > std::signbit(b) ? std::fmin(a, b) : std::fmin(b, a);
-}
-double maxNum(double a, double b) {
-  return a != a ? b : b != b ? a : std::signbit(a) > std::signbit(b) ? std::fmax(b, a) : std::fmax(a, b);
-}
-template <class V> V minimum(V a, V b) { return a != a || b != b ? a + b : minNum(a, b); } // NaN if one is
-template <class V> V maximum(V a, V b) { return a != a || b != b ? a + b : maxNum(a, b); }
 template <class V> V med3(V a, V b, V c) {
   if (a != a || b != b || c != c)
     return minNum(minNum(a, b), c);

@@ -26,7 +26,7 @@ template <auto F, class T, class... A> void saturating(Wave &wave, const WaveIns
     valu<[](V<A>... in) { return V<T>(std::clamp<i64>(F(i64(in)...), leastOf<T>(), mostOf<T>())); }, T, A...>(wave,
                                                                                                               inst);
   else
-    valu<[](V<A>... in) { return V<T>(F(i64(in)...)); }, T, A...>(wave, inst);
+    carrying<[](V<A>... in) { return V<T>(F(i64(in)...)); }, T, A...>(wave, inst);
 }
 
 /// v_add_co and its like: D, carry out = F(S0, S1, carry in); carry in is an operand if there are five.
@@ -120,17 +120,20 @@ template <class T> void choose(Wave &wave, const WaveInstruction &inst) {
   const u64 mask = wave.laneMask(inst[3], maskPoison);
   // Only what is chosen counts.
   const u32 *x = read<T>(wave, inst, inst[1], a);
-  const u64 falsePoison = std::exchange(wave.poisonIn, 0);
+  const u64 poisonOfFalse = std::exchange(wave.poisonIn, 0), lowOfFalse = std::exchange(wave.lowPoisonIn, 0);
   const u32 *y = read<T>(wave, inst, inst[2], b);
-  wave.poisonIn = (falsePoison & ~mask) | (wave.poisonIn & mask);
+  wave.poisonIn = (poisonOfFalse & ~mask) | (wave.poisonIn & mask);
+  wave.lowPoisonIn = (lowOfFalse & ~mask) | (wave.lowPoisonIn & mask);
   if (maskPoison & wave.execMask())
     wave.addPoison(inst[3], 0, maskPoison & wave.allLanes);
+  wave.carriesUp = T::bits == 32; // halves are chosen by themselves
   if (mask == 0 || (mask & wave.allLanes) == wave.allLanes)
     std::memcpy(result.at, mask ? y : x, sizeof(u32) * wave.lanes);
   else
     for (unsigned lane = 0; lane < wave.lanes; ++lane)
       result.at[lane] = mask >> lane & 1 ? y[lane] : x[lane];
   write<T>(wave, inst, inst[0], result);
+  wave.carriesUp = false;
 }
 
 void move64(Wave &wave, const WaveInstruction &inst) {
@@ -194,29 +197,30 @@ void addArithmetic(SemanticsTable &t) {
   t["v_add_co_u32"] = t["v_addc_co_u32"] = t["v_add_co_ci_u32"] = withCarry<addCarry>;
   t["v_sub_co_u32"] = t["v_subb_co_u32"] = t["v_sub_co_ci_u32"] = withCarry<subBorrow>;
   t["v_subrev_co_u32"] = t["v_subbrev_co_u32"] = t["v_subrev_co_ci_u32"] = withCarry<subBorrowReversed>;
-  t["v_mul_lo_u32"] = valu<[](u32 a, u32 b) { return a * b; }, U32, U32, U32>;
+  t["v_mul_lo_u32"] = carrying<[](u32 a, u32 b) { return a * b; }, U32, U32, U32>;
   t["v_mul_hi_u32"] = valu<[](u32 a, u32 b) { return u32(u64(a) * b >> 32); }, U32, U32, U32>;
   t["v_mul_hi_i32"] = valu<[](i32 a, i32 b) { return i32(i64(a) * b >> 32); }, I32, I32, I32>;
   t["v_mul_lo_u16"] = valu<[](u32 a, u32 b) { return a * b; }, U16, U16, U16>;
-  t["v_mul_i32_i24"] = valu<[](u32 a, u32 b) { return u32(signed24(a)) * u32(signed24(b)); }, U32, U32, U32>;
-  t["v_mul_u32_u24"] = valu<[](u32 a, u32 b) { return unsigned24(a) * unsigned24(b); }, U32, U32, U32>;
+  t["v_mul_i32_i24"] = carrying<[](u32 a, u32 b) { return u32(signed24(a)) * u32(signed24(b)); }, U32, U32, U32>;
+  t["v_mul_u32_u24"] = carrying<[](u32 a, u32 b) { return unsigned24(a) * unsigned24(b); }, U32, U32, U32>;
   t["v_mul_hi_i32_i24"] = valu<[](u32 a, u32 b) { return i32(i64(signed24(a)) * signed24(b) >> 32); }, I32, U32, U32>;
   t["v_mul_hi_u32_u24"] =
       valu<[](u32 a, u32 b) { return u32(u64(unsigned24(a)) * unsigned24(b) >> 32); }, U32, U32, U32>;
   t["v_mad_i32_i24"] =
-      valu<[](u32 a, u32 b, u32 c) { return u32(signed24(a)) * u32(signed24(b)) + c; }, U32, U32, U32, U32>;
-  t["v_mad_u32_u24"] = valu<[](u32 a, u32 b, u32 c) { return unsigned24(a) * unsigned24(b) + c; }, U32, U32, U32, U32>;
+      carrying<[](u32 a, u32 b, u32 c) { return u32(signed24(a)) * u32(signed24(b)) + c; }, U32, U32, U32, U32>;
+  t["v_mad_u32_u24"] =
+      carrying<[](u32 a, u32 b, u32 c) { return unsigned24(a) * unsigned24(b) + c; }, U32, U32, U32, U32>;
   t["v_mad_u16"] = t["v_mad_legacy_u16"] = valu<[](u32 a, u32 b, u32 c) { return a * b + c; }, U16, U16, U16, U16>;
   t["v_mad_i16"] = valu<[](u32 a, u32 b, u32 c) { return a * b + c; }, U16, U16, U16, U16>;
   t["v_mad_u32_u16"] = valu<[](u32 a, u32 b, u32 c) { return a * b + c; }, U32, U16, U16, U32>;
   t["v_mad_i32_i16"] = valu<[](i32 a, i32 b, u32 c) { return u32(a * b) + c; }, U32, I16, I16, U32>;
   t["v_mad_u64_u32"] = t["v_mad_co_u64_u32"] = mad64<U32>;
   t["v_mad_i64_i32"] = t["v_mad_co_i64_i32"] = mad64<I32>;
-  t["v_add3_u32"] = valu<[](u32 a, u32 b, u32 c) { return a + b + c; }, U32, U32, U32, U32>;
-  t["v_lshl_add_u32"] = valu<[](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; }, U32, U32, U32, U32>;
-  t["v_add_lshl_u32"] = valu<[](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); }, U32, U32, U32, U32>;
+  t["v_add3_u32"] = carrying<[](u32 a, u32 b, u32 c) { return a + b + c; }, U32, U32, U32, U32>;
+  t["v_lshl_add_u32"] = carrying<[](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; }, U32, U32, U32, U32>;
+  t["v_add_lshl_u32"] = carrying<[](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); }, U32, U32, U32, U32>;
   t["v_lshl_add_u64"] = valu<[](u64 a, u32 b, u64 c) { return (a << (b & 7)) + c; }, U64, U64, U32, U64>;
-  t["v_xad_u32"] = valu<[](u32 a, u32 b, u32 c) { return (a ^ b) + c; }, U32, U32, U32, U32>;
+  t["v_xad_u32"] = carrying<[](u32 a, u32 b, u32 c) { return (a ^ b) + c; }, U32, U32, U32, U32>;
   t["v_sad_u32"] = valu<[](u32 a, u32 b, u32 c) { return (a > b ? a - b : b - a) + c; }, U32, U32, U32, U32>;
   addMinMax<U32>(t, "u32");
   addMinMax<I32>(t, "i32");
@@ -250,14 +254,14 @@ void addBits(SemanticsTable &t) {
   t["v_alignbit_b32"] = bits<[](u32 a, u32 b, u32 c) { return u32((u64(a) << 32 | b) >> (c & 31)); }, 3>;
   t["v_alignbyte_b32"] = bits<[](u32 a, u32 b, u32 c) { return u32((u64(a) << 32 | b) >> (8 * (c & 3))); }, 3>;
   t["v_lshlrev_b32"] = bits<[](u32 n, u32 a) { return a << (n & 31); }, 2>;
-  t["v_lshrrev_b32"] = bits<[](u32 n, u32 a) { return a >> (n & 31); }, 2>;
+  t["v_lshrrev_b32"] = bits<[](u32 n, u32 a) { return (a >> (n & 31)); }, 2>;
   t["v_ashrrev_i32"] = bits<[](u32 n, u32 a) { return u32(i32(a) >> (n & 31)); }, 2>;
   t["v_lshlrev_b16"] = valu<[](u32 n, u32 a) { return a << (n & 15); }, U16, U16, U16>;
-  t["v_lshrrev_b16"] = valu<[](u32 n, u32 a) { return a >> (n & 15); }, U16, U16, U16>;
-  t["v_ashrrev_i16"] = valu<[](i32 n, i32 a) { return a >> (n & 15); }, I16, I16, I16>;
+  t["v_lshrrev_b16"] = valu<[](u32 n, u32 a) { return (a >> (n & 15)); }, U16, U16, U16>;
+  t["v_ashrrev_i16"] = valu<[](i32 n, i32 a) { return (a >> (n & 15)); }, I16, I16, I16>;
   t["v_lshlrev_b64"] = valu<[](u32 n, u64 a) { return a << (n & 63); }, U64, U32, U64>;
-  t["v_lshrrev_b64"] = valu<[](u32 n, u64 a) { return a >> (n & 63); }, U64, U32, U64>;
-  t["v_ashrrev_i64"] = valu<[](u32 n, i64 a) { return a >> (n & 63); }, I64, U32, I64>;
+  t["v_lshrrev_b64"] = valu<[](u32 n, u64 a) { return (a >> (n & 63)); }, U64, U32, U64>;
+  t["v_ashrrev_i64"] = valu<[](u32 n, i64 a) { return (a >> (n & 63)); }, I64, U32, I64>;
   t["v_bfm_b32"] =
       valu<[](u32 width, u32 offset) { return ((1u << (width & 31)) - 1) << (offset & 31); }, U32, U32, U32>;
   t["v_bfrev_b32"] = bits<[](u32 a) { return llvm::reverseBits(a); }, 1>;

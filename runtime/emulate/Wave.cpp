@@ -98,7 +98,7 @@ Poison Wave::poisonOf(const WaveInstruction &inst, const Operand &operand, unsig
   if (operand.kind == Operand::Kind::constant)
     return {};
   if (operand.isScalar()) {
-    const uint32_t bits = scalarPoison[operand.reg == nullRegister ? nullRegister : operand.reg + part];
+    const uint32_t bits = operand.reg == nullRegister ? 0 : scalarPoison[operand.reg + part];
     return {bits & 0xffff ? allLanes : 0, bits >> 16 ? allLanes : 0};
   }
   const Poison &own = poison[operand.reg + part];
@@ -113,10 +113,11 @@ Poison Wave::poisonOf(const WaveInstruction &inst, const Operand &operand, unsig
   return moved;
 }
 
-void Wave::addPoison(const Operand &operand, unsigned part, uint64_t lanesOf) {
+void Wave::addPoison(const Operand &operand, unsigned part, uint64_t lanesOf, uint64_t lowLanes) {
   if (!(lanesOf & execMask()))
     return;
   poisonIn |= lanesOf;
+  lowPoisonIn |= lanesOf & lowLanes;
   if (registerIn < 0) {
     registerIn = operand.isVector() ? operand.reg + part : int(vectorRegisters + operand.reg + part);
     originIn = operand.isVector() ? origin[operand.reg + part] : nullptr;

@@ -43,6 +43,9 @@ public:
 
   /// While an instruction executes: lanes whose result is undefined as their sources are, and from where.
   uint64_t poisonIn = 0;
+  /// Of sums and products, which carry upwards alone: lanes whose lower half is undefined, too.
+  uint64_t lowPoisonIn = 0;
+  bool carriesUp = false;
   const WaveInstruction *originIn = nullptr;
   int registerIn = -1; ///< the first undefined register: vector, or scalar + vectorRegisters
 
@@ -77,7 +80,8 @@ public:
   const uint32_t *dwords(const WaveInstruction &inst, const Operand &operand, unsigned part, uint32_t *buffer) const;
   Poison poisonOf(const WaveInstruction &inst, const Operand &operand, unsigned part) const;
   /// Adds lanes that are undefined to `poisonIn`.
-  void addPoison(const Operand &operand, unsigned part, uint64_t lanesOf);
+  void addPoison(const Operand &operand, unsigned part, uint64_t lanesOf, uint64_t lowLanes = ~uint64_t(0));
+  void clearPoisonIn() { poisonIn = lowPoisonIn = 0, originIn = nullptr, registerIn = -1; }
   /// Lanes that an instruction writes: EXEC but those that DPP turns off.
   uint64_t written(const WaveInstruction &inst) const;
   /// Writes 32 bits of lanes, undefined where `undefined` says so.

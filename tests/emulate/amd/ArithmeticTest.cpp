@@ -17,7 +17,7 @@ using emulate::asFloat;
 
 namespace {
 
-constexpr unsigned threads = 256, groups = 8, count = threads * groups;
+constexpr unsigned threads = 256, groups = 8, count = threads * groups, uniformCount = 200;
 using Word = uint64_t;
 
 /// One operation: its LLVM IR over %a, %b, %c with the result %r, and the same on the host. Values travel as words.
@@ -382,11 +382,13 @@ std::vector<Operation> operations() {
   return ops;
 }
 
-std::string kernelOf(const Operation &op) {
-  std::string text = "define amdgpu_kernel void @" + op.name +
+/// `uniform`: one element a group, so that the scalar unit does what it can.
+std::string kernelOf(const Operation &op, bool uniform) {
+  std::string text = "define amdgpu_kernel void @" + std::string(uniform ? "uniform_" : "") + op.name +
                      "(ptr addrspace(1) %A, ptr addrspace(1) %B, ptr addrspace(1) %C, ptr addrspace(1) %R) #0 {\n"
                      "%g = call i32 @llvm.amdgcn.workgroup.id.x()\n%l = call i32 @llvm.amdgcn.workitem.id.x()\n"
-                     "%o = mul i32 %g, 256\n%i = add i32 %o, %l\n";
+                     "%o = mul i32 %g, " +
+                     (uniform ? "1" : "256") + "\n%i = add i32 %o, " + (uniform ? "0" : "%l") + "\n";
   std::string body = op.ir;
   for (size_t at = 0; (at = body.find("%o ", at)) != std::string::npos;) // its own %o
     body.replace(at, 2, "%O");
@@ -463,6 +465,14 @@ bool same(const Operation &op, Word got, Word want) {
   return std::fabs(g - w) <= op.tolerance * std::max(1.0, std::fabs(w)) || (std::isinf(w) && g > 3.39e38);
 }
 
+std::vector<std::pair<Operation, bool>> both(const std::vector<Operation> &ops) {
+  std::vector<std::pair<Operation, bool>> all;
+  for (const Operation &op : ops)
+    for (bool uniform : {false, true})
+      all.emplace_back(op, uniform);
+  return all;
+}
+
 } // namespace
 
 TEST_CASE("arithmetic as LLVM compiles it is the host's") {
@@ -470,23 +480,24 @@ TEST_CASE("arithmetic as LLVM compiles it is the host's") {
   std::string ir = "declare i32 @llvm.amdgcn.workgroup.id.x()\ndeclare i32 @llvm.amdgcn.workitem.id.x()\n"
                    "attributes #0 = { \"amdgpu-flat-work-group-size\"=\"256,256\" }\n";
   for (const Operation &op : ops)
-    ir += kernelOf(op);
+    ir += kernelOf(op, false) + kernelOf(op, true);
   for (const std::string &processor : amdProcessors) {
     auto code = compileIr(processor, ir);
-    for (const Operation &op : ops) {
+    for (const auto &[op, uniform] : both(ops)) {
       std::vector<Word> a = inputs(op.in, 1), b = inputs(op.in, 2), c = inputs(op.in, 3), r(count, 0);
       const std::vector<int64_t> arguments{addressOf(a), addressOf(b), addressOf(c), addressOf(r)};
       const std::vector<emulate::MemoryRange> memory{rangeOf(a, false, "a"), rangeOf(b, false, "b"),
                                                      rangeOf(c, false, "c"), rangeOf(r, true, "r")};
       emulate::Launch launch;
-      launch.groups = groups, launch.threads = threads, launch.kernarg = arguments, launch.memory = memory;
-      auto counters = emulate::run(*code, op.name, launch);
-      INFO(processor << ": " << op.name);
+      launch.groups = uniform ? uniformCount : groups, launch.threads = uniform ? 64 : threads;
+      launch.kernarg = arguments, launch.memory = memory;
+      auto counters = emulate::run(*code, (uniform ? "uniform_" : "") + op.name, launch);
+      INFO(processor << ": " << op.name << (uniform ? ", uniform" : ""));
       if (!counters) {
         FAIL_CHECK(toString(counters.takeError()));
         continue;
       }
-      for (unsigned i = 0; i < count; ++i)
+      for (unsigned i = 0; i < (uniform ? uniformCount : count); ++i)
         if (const Word want = op.host(a[i], b[i], c[i]); !same(op, r[i], want)) {
           FAIL_CHECK(std::hex << "(" << a[i] << ", " << b[i] << ", " << c[i] << ") = " << r[i] << ", not " << want);
           break;
