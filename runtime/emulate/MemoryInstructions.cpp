@@ -178,8 +178,9 @@ void setLoaded(Wave &wave, const WaveInstruction &inst, unsigned reg, unsigned l
 }
 
 /// Bytes at a place into `out`; false after a fault.
-bool loadLane(Wave &wave, unsigned lane, const Place &place, unsigned bytes, u32 *out, bool &undefined) {
-  undefined = false;
+/// `undefined`: a bit for each dword.
+bool loadLane(Wave &wave, unsigned lane, const Place &place, unsigned bytes, u32 *out, unsigned &undefined) {
+  undefined = 0;
   switch (place.kind) {
   case Place::Kind::nothing:
     std::memset(out, 0, bytes);
@@ -191,8 +192,10 @@ bool loadLane(Wave &wave, unsigned lane, const Place &place, unsigned bytes, u32
     return from;
   }
   case Place::Kind::lds:
-    if (!wave.group.lds.read(wave, lane, u32(place.address), bytes, false, undefined))
+    if (bool any = false; !wave.group.lds.read(wave, lane, u32(place.address), bytes, false, any))
       return false;
+    else
+      undefined = any ? ~0u : 0;
     std::memcpy(out, wave.group.lds.data() + place.address, bytes);
     return true;
   case Place::Kind::scratch:
@@ -203,7 +206,7 @@ bool loadLane(Wave &wave, unsigned lane, const Place &place, unsigned bytes, u32
         return false;
       std::memcpy(out + i / 4, from, size);
       for (unsigned byte = 0; byte < size; ++byte)
-        undefined |= !wave.scratchWritten[from - wave.scratch + byte];
+        undefined |= unsigned(!wave.scratchWritten[from - wave.scratch + byte]) << (i / 4);
     }
     return true;
   }
@@ -273,11 +276,11 @@ void load(Wave &wave, const WaveInstruction &inst) {
     if (!(on >> lane & 1))
       continue;
     u32 values[4] = {};
-    bool undefined = false;
+    unsigned undefined = 0;
     if (!loadLane(wave, lane, places[lane], bytes, values, undefined))
       return;
     for (unsigned part = 0; part < (bytes + 3) / 4; ++part)
-      setLoaded(wave, inst, reg + part, lane, values[part], undefined);
+      setLoaded(wave, inst, reg + part, lane, values[part], undefined >> part & 1);
   }
   await(wave, inst, &inst[roles.result]);
 }
@@ -298,7 +301,7 @@ void loadToLds(Wave &wave, const WaveInstruction &inst) {
     if (!(wave.execMask() >> lane & 1))
       continue;
     u32 values[4] = {};
-    bool undefined = false;
+    unsigned undefined = 0;
     const u32 to = first + lane * step;
     // The offset belongs to the LDS address, too; the place has it already.
     if (!loadLane(wave, lane, places[lane], bytes, values, undefined) || !lds.write(wave, lane, to, step, false))
