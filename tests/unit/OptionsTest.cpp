@@ -100,10 +100,15 @@ TEST_CASE("a session refuses what it cannot honour") {
         "option 'autotune' (SECTILE_AUTOTUNE) is on (1): autotuning is not part of this version; legal: off (0)");
   CHECK_THAT(sessionRefusal<UserError>(with([](Options &o) { o.autotune = Options::Autotune::force; })),
              Contains("is force"));
-  for (const char *target : {"hip:0", "amdgcn:gfx942", "emulate:gfx942"})
-    CHECK(sessionRefusal<DeviceError>(with([&](Options &o) { o.target = target; })) ==
-          std::string("target '") + target + "' is not part of this version; legal: cuda, cuda:<n>, " +
-              "nvptx:<architecture>, cpu, cpu:<processor>, interpret");
+  CHECK(sessionRefusal<DeviceError>(with([&](Options &o) { o.target = "hip:0"; })) ==
+        "target 'hip:0' is not part of this version; legal: cuda, cuda:<n>, nvptx:<architecture>, "
+        "amdgcn:<processor>, emulate:<processor>, cpu, cpu:<processor>, interpret");
+  for (const char *target : {"amdgcn:gfx942", "emulate:gfx942"})
+    CHECK(sessionRefusal<Error>(with([&](Options &o) { o.target = target; })) == "accepted");
+  CHECK_THAT(sessionRefusal<UserError>(with([](Options &o) { o.target = "emulate"; })),
+             Contains("target 'emulate' lacks a processor"));
+  CHECK_THAT(sessionRefusal<UserError>(with([](Options &o) { o.target = "emulate:sm_80"; })),
+             Contains("there is no such processor; legal: amdgcn:gfx90a"));
   CHECK_THAT(sessionRefusal<UserError>(with([](Options &o) { o.target = "toaster"; })), Contains("'toaster'"));
   CHECK_THAT(sessionRefusal<UserError>(with([](Options &o) { o.threads = -1; })), Contains("option 'threads' is -1"));
   CHECK_THAT(sessionRefusal<UserError>(with([](Options &o) { o.logLevel = 7; })), Contains("option 'logLevel'"));
